@@ -10,20 +10,20 @@ DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 # The multiarch folder has asm/types.h, which clang does not search by default.
-BPF_CFLAGS := -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+BPF_CFLAGS := -g -O2 -Wall $(WERROR_CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
 	-idirafter /usr/include/$(shell $(CC) -dumpmachine)
 TRACER_BPF := $(OBJ)/daemon/bpf/tracer.bpf.o
 TRACER_SKEL := $(BUILD)/gen/daemon/bpf/tracer.skel.h
 
 $(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmod/uapi/*.h)
-	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
 $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
 
 # Another object for each source on the kernel's own tracepoints.
 .PRECIOUS: $(OBJ)/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
 $(OBJ)/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
-	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
 $(BUILD)/gen/daemon/bpf/%.skel.h: $(OBJ)/daemon/bpf/%.bpf.o
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
 $(OBJ)/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
@@ -54,7 +54,7 @@ DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.c
 	daemon/sources/device_description.cc daemon/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
 $(eval $(call fuzzer,provider_ring,daemon/sources/provider_ring_fuzz.cc daemon/sources/provider_events.cc))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/work_log.cc daemon/sources/host_info.cc daemon/sources/system_names.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/privileges.cc daemon/work_log.cc daemon/sources/host_info.cc daemon/sources/system_names.cc,-lcap))
 $(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/quantities.cc))
 $(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/quantities.cc))
 
@@ -74,14 +74,19 @@ TESTS += $(BUILD)/test/axl-tracepoint-cost
 $(eval $(call program,$(BUILD)/test/axl-sched-app,daemon/testing/sched_app.cc,-lpthread))
 TESTS += $(BUILD)/test/axl-sched-app
 $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/libaxl.so
-	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(linked) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
 OBJS += $(call objs,daemon/testing/api_app.cc)
 TESTS += $(BUILD)/test/axl-api-app
+# For tests/vm/identity.sh.
+$(BUILD)/test/axl-identity-app: $(call objs,daemon/testing/identity_app.cc) $(BUILD)/lib/libaxl.so
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(linked) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
+OBJS += $(call objs,daemon/testing/identity_app.cc)
+TESTS += $(BUILD)/test/axl-identity-app
 # For daemon/testing/stacks_test.py.
 build-id := -Wl,--build-id=sha1
 $(call objs,daemon/testing/stack_app.cc): private CXXFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(BUILD)/test/axl-stack-app: $(call objs,daemon/testing/stack_app.cc) $(BUILD)/lib/libaxl.so
-	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(build-id) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(build-id) $(linked) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
 OBJS += $(call objs,daemon/testing/stack_app.cc)
 TESTS += $(BUILD)/test/axl-stack-app
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "daemon/give_way.h"
+#include "daemon/privileges.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -275,6 +276,7 @@ void DrainPriority::LogLook(int64_t begin_ns, uint64_t* cpu_ns) {
 }
 
 void DrainPriority::Watch() {
+  DropAllButScheduling();
   Look look;
   uint64_t cpu_ns = ThreadCpuNs();
   int64_t begin_ns = 0;

@@ -5,15 +5,18 @@
 
 #include "daemon/options.h"
 #include "daemon/private_mode.h"
+#include "daemon/say.h"
 #include "daemon/service/config.h"
 #include "daemon/service/service.h"
+#include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/version.h"
 
 int main(int argc, char** argv) {
+  acceltrace::stream::OpenStandardDescriptors();
   using acceltrace::daemon::Options;
   const auto options = acceltrace::daemon::ParseOptions(argc, argv);
   if (!options.ok()) {
-    fprintf(stderr, "acceltraced: %s\n", options.message().c_str());
+    acceltrace::daemon::Say(options.message());
     return 2;
   }
   switch (options->mode) {

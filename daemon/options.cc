@@ -63,9 +63,11 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
   if (option == "--output" || option == "-o") {
     options->output = value;
   } else if (option == "--output-fd") {
-    if (!ParseNumber(value, &options->output_fd) || options->output_fd < 0) {
-      return Bad(option, value, "not a file descriptor");
-    }
+    int fd = -1;
+    if (!ParseNumber(value, &fd) || fd < 0) return Bad(option, value, "not a file descriptor");
+    options->output_fds.push_back(fd);
+  } else if (option == "--output-name") {
+    options->output_name = value;
   } else if (option == "--control-fd") {
     if (!ParseNumber(value, &options->control_fd) || options->control_fd < 0) {
       return Bad(option, value, "not a file descriptor");
@@ -142,21 +144,18 @@ Status Check(const Options& options) {
     }
   } else {
     const RecordOptions& record = options.record;
-    if (!options.output.empty() || options.output_fd >= 0 || options.control_fd >= 0 ||
+    if (!options.output.empty() || !options.output_fds.empty() || options.control_fd >= 0 ||
         !options.share.empty() || !record.pids.empty() || record.system_wide ||
         !record.command.empty() || MoreFiles(record) != 0) {
       return Status::Error("recording options need --private (see --help)");
     }
     return {};
   }
-  if (options.output.empty() == (options.output_fd < 0)) {
+  if (options.output.empty() == options.output_fds.empty()) {
     return Status::Error("--private needs one of --output FILE and --output-fd N");
   }
   if (options.control_fd < 0 && options.record.pids.empty() && !options.record.system_wide) {
     return Status::Error("nothing to record: give --pid, --system or --control-fd");
-  }
-  if (MoreFiles(options.record) != 0 && options.output.empty()) {
-    return Status::Error("several files need a name: give --output instead of --output-fd");
   }
   return CheckFileOptions(options.record);
 }
@@ -179,7 +178,8 @@ const char kUsage[] =
     "  --metrics ADDRESS     figures for Prometheus: 127.0.0.1:PORT, [::1]:PORT, a socket's path\n"
     "                        [off]\n"
     "With --private: one recording, for `acceltrace record`.\n"
-    "  --output FILE         trace file, -o for short; --output-fd N: an open one\n"
+    "  --output FILE         trace file, -o for short; --output-fd N: an open one; again for each\n"
+    "                        further file; --output-name TEXT: for messages\n"
     "  --control-fd N        socket pair to the client, see acceltraced(8)\n"
     "  --pid PID             record this process and its descendants; repeatable\n"
     "  --system              record every process\n"

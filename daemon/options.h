@@ -82,7 +82,8 @@ struct Options {
   Mode mode = Mode::kService;
   RecordOptions record;
   std::string output;
-  int output_fd = -1;
+  std::vector<int> output_fds;  // instead, open: the recording's own, then those it may need
+  std::string output_name;      // of the first one, for messages
   int control_fd = -1;
   std::string live_socket;
   std::string share;  // where others may join a private daemon

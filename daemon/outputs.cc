@@ -2,25 +2,51 @@
 #include "daemon/outputs.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 namespace acceltrace::daemon {
 
-Result<UniqueFd> CreateOutput(const std::string& path, bool* created) {
-  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  *created = fd.valid();
-  if (!fd.valid()) fd.Reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.valid())
-    return Status::Error("cannot create " + path + ": " + strerror(errno) +
-                         ": choose another place with --output");
-  return fd;
+Result<std::vector<stream::Output>> OpenOutputs(const std::string& path,
+                                                const RecordOptions& options) {
+  stream::OutputOptions how;
+  how.inputs = options.libraries;
+  how.mode = stream::RecordingMode();
+  how.alone = true;
+  std::vector<stream::Output> outputs;
+  auto output = stream::Output::Create(path, how);
+  if (!output.ok()) return output.status();
+  outputs.push_back(std::move(output).value());
+  how.inputs.push_back(path);
+  for (uint32_t i = 0; i < MoreFiles(options); ++i) {
+    auto part = stream::Output::Reserve(MoreFileName(options, path, i), how);
+    if (!part.ok()) return part.status();
+    outputs.push_back(std::move(part).value());
+  }
+  return outputs;
 }
 
-bool OpenForWriting(int fd) {
+std::vector<UniqueFd> Descriptors(const std::vector<stream::Output>& outputs) {
+  std::vector<UniqueFd> descriptors;
+  for (const stream::Output& output : outputs) {
+    descriptors.emplace_back(fcntl(output.fd(), F_DUPFD_CLOEXEC, 0));
+  }
+  return descriptors;
+}
+
+Status CheckDescriptor(int fd) {
   const int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+    return Status::Error("the output is not open for writing");
+  }
+  // Whoever has it open already has the lock, if it is one and the same open file.
+  if (stream::RegularFile(fd) != stream::FileId() && flock(fd, LOCK_EX | LOCK_NB) != 0 &&
+      errno == EWOULDBLOCK) {
+    return Status::Error("another recording writes to this file: choose another one");
+  }
+  return {};
 }
 
 }  // namespace acceltrace::daemon

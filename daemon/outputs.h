@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening what a trace is written to.
+// What traces are written to: files named by paths, and descriptors that somebody hands over.
 #ifndef DAEMON_OUTPUTS_H_
 #define DAEMON_OUTPUTS_H_
 
 #include <string>
+#include <vector>
 
+#include "daemon/options.h"
 #include "daemon/unique_fd.h"
+#include "libtrace/stream/output.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 
-// Creates the file, or opens one that is there without emptying it: that happens
-// once the recording has begun. *created: it was not there before.
-Result<UniqueFd> CreateOutput(const std::string& path, bool* created);
+// The file of a recording, and those that it may need besides. What is there is not touched.
+Result<std::vector<stream::Output>> OpenOutputs(const std::string& path,
+                                                const RecordOptions& options);
 
-bool OpenForWriting(int fd);
+// For who writes them.
+std::vector<UniqueFd> Descriptors(const std::vector<stream::Output>& outputs);
+
+// Refuses one that is not open for writing, or that another recording writes to.
+Status CheckDescriptor(int fd);
 
 }  // namespace acceltrace::daemon
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include "daemon/outputs.h"
 #include "daemon/privileges.h"
 #include "daemon/recorder.h"
+#include "daemon/say.h"
 #include "daemon/service/share.h"
 #include "daemon/signals.h"
 #include "daemon/unix_socket.h"
@@ -42,15 +44,6 @@ bool ParseNumber(std::string_view text, T* value) {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-Result<UniqueFd> OpenOutput(const Options& options, bool* created) {
-  if (options.output_fd < 0) return CreateOutput(options.output, created);
-  if (!OpenForWriting(options.output_fd)) {
-    return Status::Error("--output-fd " + std::to_string(options.output_fd) +
-                         " is not open for writing");
-  }
-  return UniqueFd(options.output_fd);
-}
-
 // What whoever started this has open besides the three standard ones.
 std::vector<int> InheritedDescriptors(const Options& options) {
   std::vector<int> found;
@@ -58,7 +51,9 @@ std::vector<int> InheritedDescriptors(const Options& options) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
     int fd = -1;
     if (ParseNumber(entry.path().filename().string(), &fd) && fd > STDERR_FILENO &&
-        fd != options.control_fd && fd != options.output_fd) {
+        fd != options.control_fd &&
+        std::find(options.output_fds.begin(), options.output_fds.end(), fd) ==
+            options.output_fds.end()) {
       found.push_back(fd);
     }
   }
@@ -90,22 +85,27 @@ class PrivateRun {
       // recording when the command has ended.
       setpgid(0, 0);
     }
+    if (!RaiseFileLimit()) {
+      return Refuse(Status::Error(
+          "too few files may be open at once, of which a recording takes some hundred: raise the "
+          "limit (ulimit -n)"));
+    }
     if (!OpenShare()) return 1;
     if (Status status = Begin(); !status.ok()) return Refuse(status);
     for (const std::string& warning : recorder_->warnings()) {
-      fprintf(stderr, "acceltraced: warning: %s\n", warning.c_str());
+      Say("warning: " + warning);
     }
     if (share_) share_->Serve();
     if (channel_) channel_->Send("ready");
     Stop stop = Loop();
     const Summary summary = recorder_->Stop(stop.reason, stop.command_status);
-    RemoveUnused(options_.record.triggers.empty() ? summary.parts - 1 : summary.saved);
+    outputs_.clear();  // removes those that were not needed
     const bool stays = share_ && !stop.of_all && OthersGoOn(inherited);
     if (channel_ && stays) channel_->Send("stays");
     if (channel_) channel_->Send("done " + summary.ToJson());
     if (stays) WaitForOthers();
     if (!summary.error.empty()) {
-      if (!channel_) fprintf(stderr, "acceltraced: %s\n", summary.error.c_str());
+      if (!channel_) Say(summary.error);
       return 1;
     }
     return 0;
@@ -116,7 +116,7 @@ class PrivateRun {
     if (channel_) {
       channel_->Send("error: " + status.message());
     } else {
-      fprintf(stderr, "acceltraced: %s\n", status.message().c_str());
+      Say(status.message());
     }
     return 1;
   }
@@ -126,8 +126,7 @@ class PrivateRun {
     if (options_.share.empty()) return true;
     auto share = Share::Open(options_.share);
     if (!share.ok()) {
-      fprintf(stderr, "acceltraced: warning: others cannot record by this daemon: %s\n",
-              share.message().c_str());
+      Say("warning: others cannot record by this daemon: " + share.message());
       return true;
     }
     share_ = std::move(share).value();
@@ -160,50 +159,44 @@ class PrivateRun {
 
   void WaitForOthers() {
     channel_.reset();
+    rights_.reset();
     pollfd fds[] = {{signals_.get(), POLLIN, 0}, {share_->ended_fd(), POLLIN, 0}};
     while (poll(fds, std::size(fds), -1) < 0) {
     }
   }
 
   Status Begin() {
-    bool created = false;
-    auto output = OpenOutput(options_, &created);
-    if (!output.ok()) return output.status();
-    std::vector<UniqueFd> more;
-    Status status = OpenMore(&more);
-    if (status.ok()) status = Attach(std::move(output).value(), std::move(more));
-    if (status.ok()) return status;
-    if (created) unlink(options_.output.c_str());
-    RemoveUnused(0);
+    std::vector<UniqueFd> files;
+    Status status = OpenFiles(&files);
+    if (status.ok()) status = Attach(std::move(files));
+    if (status.ok() && !outputs_.empty()) status = outputs_.front().Place();
+    if (!status.ok()) outputs_.clear();
     return status;
   }
 
-  Status OpenMore(std::vector<UniqueFd>* more) {
-    for (uint32_t i = 0; i < MoreFiles(options_.record); ++i) {
-      const std::string name = MoreFileName(options_.record, options_.output, i);
-      bool created = false;
-      auto file = CreateOutput(name, &created);
-      if (!file.ok()) return file.status();
-      more->push_back(std::move(file).value());
-      more_.push_back(created ? name : std::string());
+  Status OpenFiles(std::vector<UniqueFd>* files) {
+    for (const int fd : options_.output_fds) {
+      files->emplace_back(fd);
+      if (const Status status = CheckDescriptor(fd); !status.ok()) {
+        return Status::Error("--output-fd " + std::to_string(fd) + ": " + status.message());
+      }
     }
+    if (!files->empty()) return {};
+    auto outputs = OpenOutputs(options_.output, options_.record);
+    if (!outputs.ok()) return outputs.status();
+    outputs_ = std::move(outputs).value();
+    *files = Descriptors(outputs_);
     return {};
   }
 
-  // Files that were made and then not needed.
-  void RemoveUnused(uint64_t used) {
-    for (size_t i = used; i < more_.size(); ++i) {
-      if (!more_[i].empty()) unlink(more_[i].c_str());
-    }
-  }
-
-  Status Attach(UniqueFd output, std::vector<UniqueFd> more) {
-    const std::string name =
-        options_.output.empty() ? "fd " + std::to_string(options_.output_fd) : options_.output;
+  Status Attach(std::vector<UniqueFd> files) {
+    std::string name = options_.output.empty() ? options_.output_name : options_.output;
+    if (name.empty()) name = "fd " + std::to_string(options_.output_fds.front());
     for (const uint32_t pid : options_.record.pids) {
       UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
       if (!fd.valid()) {
-        return Status::Error("no process " + std::to_string(pid) + "; it may have exited already");
+        const std::string why = errno == ESRCH ? "it may have exited already" : strerror(errno);
+        return Status::Error("no process " + std::to_string(pid) + "; " + why);
       }
       if (!channel_) watched_.push_back(std::move(fd));
     }
@@ -212,10 +205,12 @@ class PrivateRun {
       if (!listener.ok()) return listener.status();
       live_.emplace(std::move(listener).value());
     }
-    auto recorder = Recorder::Start(options_.record, std::move(output), name, std::move(more));
+    auto recorder = Recorder::Start(options_.record, std::move(files), name);
     if (!recorder.ok()) return recorder.status();
     recorder_ = std::move(recorder).value();
-    return DropAllButAttach();
+    if (Status status = DropAllButNeeded(); !status.ok()) return status;
+    rights_.emplace(Rights::kRecording);
+    return {};
   }
 
   Stop Loop() {
@@ -238,7 +233,10 @@ class PrivateRun {
     for (const UniqueFd& fd : watched_) fds.push_back({fd.get(), POLLIN, 0});
     fds.push_back({recorder_->wake_fd(), POLLIN, 0});
     const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
-    if (ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return std::nullopt;
+    {
+      const WithRights rights(Rights::kNone);
+      if (ppoll(fds.data(), fds.size(), &timeout, nullptr) <= 0) return std::nullopt;
+    }
     if (fds[0].revents != 0) {
       signalfd_siginfo info = {};
       if (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -294,18 +292,19 @@ class PrivateRun {
 
   Status Snapshot(const std::string& path) {
     if (path.empty()) return Status::Error("snapshot needs a path");
-    bool created = false;
-    auto output = CreateOutput(path, &created);
+    auto output = OpenOutputs(path, RecordOptions());
     if (!output.ok()) return output.status();
-    return recorder_->Snapshot(std::move(output).value(), path);
+    const Status taken = recorder_->Snapshot(std::move(Descriptors(*output).front()), path);
+    return taken.ok() ? output->front().Place() : taken;
   }
 
   Options options_;
+  std::optional<WithRights> rights_;  // once all others were dropped
   UniqueFd signals_;
   std::optional<Listener> live_;
   std::optional<LineChannel> channel_;
-  std::vector<std::string> more_;  // further files; empty: was there before
-  std::vector<UniqueFd> watched_;  // pidfds of --pid, without a client
+  std::vector<stream::Output> outputs_;  // unless they were handed over
+  std::vector<UniqueFd> watched_;        // pidfds of --pid, without a client
   std::unique_ptr<Share> share_;
   std::unique_ptr<Recorder> recorder_;
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Giving up what is not needed any more.
+// Giving up what is not needed any more, and having the rest for as long as it is needed.
 //
-// While it records, a thread holds CAP_BPF, CAP_PERFMON (maps, trace rings),
-// CAP_SYS_PTRACE (names in a process' memory, its rings), CAP_CHECKPOINT_RESTORE and
-// CAP_DAC_READ_SEARCH (the files that it has mapped, its descriptors) at most. Attaching a uprobe
-// takes CAP_SYS_ADMIN on the kernels of today: it is kept, but not in effect other than while a
-// recording's thread attaches, at its start and when a process turns up with another copy of the
-// library. Capabilities belong to threads; each function is about the calling one, and a new thread
-// starts with those of its parent.
+// What stays permitted are CAP_BPF, CAP_PERFMON (maps, trace rings), CAP_SYS_PTRACE (names in a
+// process' memory), CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH (the files that it has mapped,
+// its rings), and CAP_SYS_ADMIN, which attaching a uprobe takes on the kernels of today. None of
+// them is in effect while a thread waits: the service's own thread has none, a recording's has the
+// first five while it works, and CAP_SYS_ADMIN while it attaches, at its start and when a process
+// turns up with another copy of the library. Capabilities belong to threads; each function is about
+// the calling one, and a new thread starts with those of its parent.
 #ifndef DAEMON_PRIVILEGES_H_
 #define DAEMON_PRIVILEGES_H_
 
@@ -16,31 +16,35 @@
 
 namespace acceltrace::daemon {
 
+// BPF programs, maps and links are a descriptor each: as many as may be had. False: so few are
+// allowed that a recording cannot begin.
+bool RaiseFileLimit();
+
 // A recorder that gets no CPU loses events: ahead of ordinary programs, where that
 // is permitted. It runs seldom and briefly.
 void RaisePriority();
 
-// Nothing in effect but what recording takes; RaiseForAttach works later, in this thread
-// and in new ones. Fine if there is less to begin with.
-Status DropAllButAttach();
+// For good: nothing in effect, and nothing permitted but what is named above, which WithRights
+// raises, in this thread and in new ones. Fine if there is less to begin with.
+Status DropAllButNeeded();
 // Of the calling thread, which needs none.
 void DropAll();
-Status RaiseForAttach();
+// ... or none but to set how others are scheduled, if that is permitted.
+void DropAllButScheduling();
 
-// Raised as long as this lives, if `dropped` says that it was not in effect.
-class AttachRights {
+enum class Rights { kNone, kRecording, kAttaching };
+
+// These are in effect as long as this lives, and then those of before. Does nothing in a thread
+// that has not dropped any: there all of them are.
+class WithRights {
  public:
-  explicit AttachRights(bool dropped) : dropped_(dropped) {
-    if (dropped_) (void)RaiseForAttach();
-  }
-  AttachRights(const AttachRights&) = delete;
-  AttachRights& operator=(const AttachRights&) = delete;
-  ~AttachRights() {
-    if (dropped_) (void)DropAllButAttach();
-  }
+  explicit WithRights(Rights rights);
+  WithRights(const WithRights&) = delete;
+  WithRights& operator=(const WithRights&) = delete;
+  ~WithRights();
 
  private:
-  bool dropped_;
+  Rights before_;
 };
 
 }  // namespace acceltrace::daemon

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/give_way.h"
+#include "daemon/privileges.h"
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/host_info.h"
@@ -61,10 +62,10 @@ std::string Summary::ToJson() const {
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string output_name,
-                   std::vector<UniqueFd> more)
+Recorder::Recorder(const RecordOptions& options, std::vector<UniqueFd> files,
+                   std::string output_name)
     : output_name_(std::move(output_name)),
-      files_(std::move(more)),
+      files_(std::move(files)),
       rotate_bytes_(options.rotate_bytes),
       rotate_ns_(static_cast<int64_t>(options.rotate_ns)),
       pause_when_full_(options.pause_when_full),
@@ -77,9 +78,11 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
       urgent_fd_(epoll_create1(EPOLL_CLOEXEC)),
       max_pause_ns_(kMaxPauseNs),
       pause_ns_(kMaxPauseNs) {
+  UniqueFd output(fcntl(files_.front().get(), F_DUPFD_CLOEXEC, 0));
   if (rotate_bytes_ != 0 || rotate_ns_ != 0) {
-    files_.insert(files_.begin(), UniqueFd(fcntl(output.get(), F_DUPFD_CLOEXEC, 0)));
     file_events_.resize(files_.size());
+  } else {
+    files_.erase(files_.begin());
   }
   if (options.priority.idle) write_thread_ = std::make_unique<WriteThread>();
   part_ = std::make_unique<Part>(std::move(output), output_name_, write_thread_.get(), sync_);
@@ -89,17 +92,24 @@ Recorder::Recorder(const RecordOptions& options, UniqueFd output, std::string ou
 
 Recorder::~Recorder() = default;
 
-Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, UniqueFd output,
-                                                  std::string output_name,
-                                                  std::vector<UniqueFd> more) {
-  if (more.size() != MoreFiles(options)) {
+Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
+                                                  std::vector<UniqueFd> files,
+                                                  std::string output_name) {
+  if (files.size() != 1 + MoreFiles(options)) {
     return Status::Error("such a recording needs " + std::to_string(1 + MoreFiles(options)) +
-                         " files, not " + std::to_string(1 + more.size()));
+                         " files, not " + std::to_string(files.size()));
   }
   std::unique_ptr<Recorder> recorder(
-      new Recorder(options, std::move(output), std::move(output_name), std::move(more)));
+      new Recorder(options, std::move(files), std::move(output_name)));
   recorder->wake_ = MeasureWakeUp();
-  if (Status status = recorder->Attach(options); !status.ok()) return status;
+  {
+    const WithRights rights(Rights::kAttaching);
+    if (Status status = recorder->Attach(options); !status.ok()) return status;
+  }
+  for (const uint32_t pid : options.pids) {
+    if (recorder->bpf_ == nullptr) break;
+    if (Status status = recorder->bpf_->MayTrack(pid); !status.ok()) return status;
+  }
   recorder->part_->sink.Begin();
   for (const auto& source : recorder->sources_) source->Begin();
   proto::TraceInfo info = DescribeHost();
@@ -125,6 +135,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options, 
   recorder->session_.Begin(std::move(info));
   recorder->part_->sink.Kick();  // from here on the file is a trace
   recorder->Warn();
+  if (options.system_wide) recorder->NoteClients();
   for (const uint32_t pid : options.pids) {
     if (Status status = recorder->Track(pid); !status.ok()) return status;
   }
@@ -162,7 +173,15 @@ uint64_t Recorder::CpuNs() const {
 
 Status Recorder::Track(uint32_t pid) {
   if (bpf_ == nullptr) return {};
-  return bpf_->Track(pid);
+  if (Status status = bpf_->Track(pid); !status.ok()) return status;
+  NoteClients();
+  return {};
+}
+
+// Once a process is recorded: what it opens from then on is noted as it is opened.
+void Recorder::NoteClients() {
+  if (bpf_ == nullptr) return;
+  for (const auto& device : devices_) bpf_->NoteClients(device->Clients());
 }
 
 Pace Recorder::DrainSources(int64_t now_ns) {

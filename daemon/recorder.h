@@ -43,11 +43,11 @@ struct Summary {
 class Recorder {
  public:
   // Everything is attached and the start is on record when this returns.
-  // output: open for writing; output_name: for messages.
-  // more: further files, as many as MoreFiles() says.
-  static Result<std::unique_ptr<Recorder>> Start(const RecordOptions& options, UniqueFd output,
-                                                 std::string output_name,
-                                                 std::vector<UniqueFd> more = {});
+  // files: open for writing, the first one and as many more as MoreFiles() says; output_name: of
+  // the first one, for messages.
+  static Result<std::unique_ptr<Recorder>> Start(const RecordOptions& options,
+                                                 std::vector<UniqueFd> files,
+                                                 std::string output_name);
   ~Recorder();
 
   // Record this process and its descendants. Errors: no such process; another
@@ -80,8 +80,7 @@ class Recorder {
   Summary Stop(const std::string& reason, int32_t command_status);
 
  private:
-  Recorder(const RecordOptions& options, UniqueFd output, std::string output_name,
-           std::vector<UniqueFd> more);
+  Recorder(const RecordOptions& options, std::vector<UniqueFd> files, std::string output_name);
 
   Status Attach(const RecordOptions& options);
   Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
@@ -115,6 +114,7 @@ class Recorder {
   void TendFiles(int64_t now_ns);
   void TendPause(int64_t now_ns);
   void TendTriggers(int64_t now_ns);
+  void NoteClients();
   void Rotate(int64_t now_ns);
   void AddUp(const Part& part, uint64_t events);
 

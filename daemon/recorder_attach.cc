@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "daemon/bpf/records.h"
 #include "daemon/recorder.h"
@@ -15,6 +19,7 @@
 #include "daemon/sources/device_description.h"
 #include "daemon/sources/device_source.h"
 #include "daemon/sources/driver_source.h"
+#include "daemon/sources/host_waits.h"
 #include "daemon/sources/pci.h"
 #include "daemon/sources/provider_devices.h"
 #include "daemon/sources/sample_source.h"
@@ -26,26 +31,44 @@ namespace {
 // Behind those of built-in devices.
 constexpr uint32_t kFirstProviderDevice = ACT_MAX_DEVICES;
 
-// The API library: beside this program, else where the loader would find it.
-std::string DefaultLibrary() {
-  char self[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
-  std::vector<std::string> places;
+// Where the loader looks besides what a program names (ld.so.conf).
+std::vector<std::string> LoaderFolders() {
+  std::vector<std::string> files = {"/etc/ld.so.conf"}, folders;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/etc/ld.so.conf.d", error), end; !error && at != end;
+       at.increment(error)) {
+    files.push_back(at->path());
+  }
+  for (const std::string& file : files) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);) {
+      line.erase(line.find_last_not_of(" \t/") + 1);
+      if (line.starts_with('/')) folders.push_back(line);
+    }
+  }
+  folders.insert(folders.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
+                                 "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"});
+  return folders;
+}
+
+// Copies of the API library that a program is likely to run: beside this one, and in the folders of
+// the loader. Others are found when a recorded process has them mapped.
+std::vector<std::string> DefaultLibraries() {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> folders = LoaderFolders(), found;
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   if (length > 0) {
-    const std::string path(self, static_cast<size_t>(length));
-    places.push_back(path.substr(0, path.rfind('/')) + "/../lib/libaxl.so");
-    places.push_back(path.substr(0, path.rfind('/')) + "/../lib/libaxl.so.0");
+    const std::string self(path, static_cast<size_t>(length));
+    folders.insert(folders.begin(), self.substr(0, self.rfind('/')) + "/../lib");
   }
-  for (const char* folder : {"/usr/local/lib/", "/usr/lib/x86_64-linux-gnu/",
-                             "/usr/lib/aarch64-linux-gnu/", "/usr/lib/"}) {
-    places.push_back(std::string(folder) + "libaxl.so.0");
-    places.push_back(std::string(folder) + "libaxl.so");
+  for (const std::string& folder : folders) {
+    for (const char* name : {"/libaxl.so", "/libaxl.so.0"}) {
+      if (realpath((folder + name).c_str(), path) == nullptr || found.size() >= kMost) continue;
+      if (std::find(found.begin(), found.end(), path) == found.end()) found.emplace_back(path);
+    }
   }
-  for (const std::string& place : places) {
-    char resolved[PATH_MAX];
-    if (realpath(place.c_str(), resolved) != nullptr) return resolved;
-  }
-  return "";
+  return found;
 }
 
 // What comes by shared memory has no stack.
@@ -103,11 +126,9 @@ Status Recorder::Attach(const RecordOptions& options) {
     }
   }
   if ((bpf.usdt || bpf.rings) && bpf.libraries.empty()) {
-    const std::string library = DefaultLibrary();
-    if (library.empty()) {
+    bpf.libraries = DefaultLibraries();
+    if (bpf.libraries.empty()) {
       session_.OnProbe("usdt:libaxl", false, "libaxl.so not found; give its path with --libaxl");
-    } else {
-      bpf.libraries.push_back(library);
     }
   }
   if (bpf.stacks && !bpf.usdt && bpf.functions.empty()) {
@@ -132,6 +153,10 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (Status status = AttachDevice(device, options); !status.ok()) return status;
   }
   AttachSystem(options, provided);
+  if (auto waits = std::make_unique<HostWaits>(&session_); waits->Applies()) {
+    if (Status status = waits->Start(); !status.ok()) return status;
+    sources_.push_back(std::move(waits));
+  }
   return {};
 }
 
@@ -147,6 +172,7 @@ void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices&
   if (options.sources == 0 && !system.provider_counters) return;
   system.wanted = options.sources;
   system.system_wide = options.system_wide;
+  system.owner = options.owner;
   if (bpf_ != nullptr) {
     system.tracked_fd = bpf_->tracked_fd();
     system.tracked_changes = [this] { return bpf_->tracked_changes(); };
@@ -220,9 +246,8 @@ bool Recorder::OpenDriverRings() {
   for (const auto& device : devices_) {
     const uint32_t number = device->number();
     DriverSource::Owner owner;
-    owner.wanted = [this](uint32_t pid) { return bpf_ == nullptr || bpf_->Wanted(pid); };
-    owner.owned = [this, number](uint32_t context) {
-      return bpf_ == nullptr || bpf_->IsOwned(number, context);
+    owner.wanted = [this](uint32_t client) {
+      return bpf_ == nullptr || bpf_->WantedClient(client);
     };
     owner.used = [this, number](uint32_t context, uint32_t pid, uint64_t correlation) {
       if (bpf_ != nullptr) bpf_->NoteJob(number, context, pid, correlation);

@@ -13,7 +13,8 @@
 namespace acceltrace::daemon {
 
 // SIGINT and SIGTERM arrive at the descriptor, and SIGHUP if it means `reload`; a closed pipe or a
-// full file is an error of the call that met it. Before any thread is started.
+// full file is an error of the call that met it, and a terminal in whose background this runs is
+// written to even where `stty tostop` says to stop. Before any thread is started.
 inline UniqueFd TakeSignals(bool reload = false) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -23,6 +24,7 @@ inline UniqueFd TakeSignals(bool reload = false) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGTTOU, SIG_IGN);
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

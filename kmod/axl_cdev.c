@@ -40,7 +40,11 @@ union axl_cmd_buffer {
 	struct axl_trace_open trace_open;
 	struct axl_trace_close trace_close;
 	struct axl_jobs_trace jobs_trace;
+	struct axl_join join;
+	struct axl_clients clients;
 };
+
+static int axl_ioctl_join(struct axl_ucmd *ucmd);
 
 struct axl_ioctl {
 	u32 size;			/* of the struct this kernel knows */
@@ -82,6 +86,10 @@ static const struct axl_ioctl axl_ioctls[] = {
 	       offsetofend(struct axl_trace_close, reserved), false),
 	AXL_OP(AXL_IOCTL_JOBS_TRACE, axl_ioctl_jobs_trace, struct axl_jobs_trace,
 	       offsetofend(struct axl_jobs_trace, jobs), false),
+	AXL_OP(AXL_IOCTL_JOIN, axl_ioctl_join, struct axl_join,
+	       offsetofend(struct axl_join, reserved), false),
+	AXL_OP(AXL_IOCTL_CLIENTS, axl_ioctl_clients, struct axl_clients,
+	       offsetofend(struct axl_clients, reserved), true),
 };
 
 static u32 axl_ioctl_index(unsigned int cmd)
@@ -123,6 +131,7 @@ static __always_inline long axl_submit_answer(struct axl_file *file, struct axl_
 	if (!ret || ret == -EIO) {
 		if (!user_access_begin(user, sizeof(*user)))
 			goto unwritten;
+		unsafe_put_user(cmd->correlation, &user->correlation, fault);
 		unsafe_put_user(cmd->sequence, &user->sequence, fault);
 		unsafe_put_user(cmd->job, &user->job, fault);
 		unsafe_put_user(cmd->fence_fd, &user->fence_fd, fault);
@@ -287,6 +296,7 @@ static int axl_fops_open(struct inode *inode, struct file *filp)
 		kfree(file);
 		return -ENOMEM;
 	}
+	axl_client_open(file);
 	get_device(&axl->dev);
 	list_add_tail(&file->link, &axl->files);
 	mutex_unlock(&axl->files_lock);
@@ -320,6 +330,7 @@ static int axl_fops_release(struct inode *inode, struct file *filp)
 	mutex_lock(&axl->files_lock);
 	list_del(&file->link);
 	axl_file_teardown(file);
+	axl_client_close(file);
 	axl_share_put(file->share);
 	mutex_unlock(&axl->files_lock);
 	kfree(file);
@@ -337,6 +348,24 @@ static const struct file_operations axl_fops = {
 	.poll = axl_fops_poll,
 	.llseek = axl_llseek,
 };
+
+/* Here because only the operations tell whether a file is one of ours. */
+static int axl_ioctl_join(struct axl_ucmd *ucmd)
+{
+	struct axl_join *cmd = ucmd->cmd;
+	struct file *other;
+	int err = -EINVAL;
+
+	if (cmd->reserved)
+		return -EINVAL;
+	other = fget(cmd->fd);
+	if (!other)
+		return -EINVAL;
+	if (other->f_op == &axl_fops)
+		err = axl_client_join(ucmd->file, other->private_data, cmd);
+	fput(other);
+	return err;
+}
 
 static char *axl_devnode(axl_devnode_arg *dev, umode_t *mode)
 {

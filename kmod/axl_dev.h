@@ -149,6 +149,9 @@ struct axl_file {
 	struct axl_device *axl;
 	struct axl_share *share;
 	struct list_head link;		/* axl->files */
+	struct pid *owner;		/* the process that opened it */
+	u32 number;			/* no other file has had it */
+	u32 client;			/* number, or that of a file it joined; see axl_client.c */
 	struct rw_semaphore lock;
 	bool torn;			/* the device let go of it */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];	/* handle - 1 */

@@ -8,6 +8,9 @@
  * the tracer has mapped. User space writes the header's consumer index: it is only
  * compared, and an impossible value counts as a full ring.
  */
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+
 #include "axl_driver_ring.h"
 #include "axl_tracing.h"
 
@@ -75,6 +78,20 @@ static __always_inline bool axl_driver_ring_publish(struct axl_driver_ring *ring
 	return unlikely(produced - READ_ONCE(header->consumed) == ring->watermark);
 }
 
+void axl_driver_ring_numbers(struct axl_driver_ring *ring, u32 *pid, u32 *tid)
+{
+	struct pid_namespace *ns;
+
+	/* A namespace is freed a grace period after its last use. */
+	rcu_read_lock();
+	ns = READ_ONCE(ring->ns);
+	if (ns) {
+		*pid = task_tgid_nr_ns(current, ns);
+		*tid = task_pid_nr_ns(current, ns);
+	}
+	rcu_read_unlock();
+}
+
 void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q,
 			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete)
 {
@@ -103,8 +120,8 @@ void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q
 		to->job = job->job;
 		to->num_cmds = notes->num_cmds;
 		to->submit_cpu = notes->cpu;
-		to->pid = notes->pid;
-		to->tid = notes->tid;
+		to->pid = notes->ring_pid;
+		to->tid = notes->ring_tid;
 		to->status = status;
 		to->cpu = raw_smp_processor_id();
 		wake = axl_driver_ring_publish(ring);
@@ -134,6 +151,8 @@ void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *
 		to->status = status;
 		to->pid = current->tgid;
 		to->tid = current->pid;
+		if (unlikely(ring->ns))
+			axl_driver_ring_numbers(ring, &to->pid, &to->tid);
 		to->cpu = raw_smp_processor_id();
 		to->reserved0 = 0;
 		/* A loop or memset() would cost several times as much. */

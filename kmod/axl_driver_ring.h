@@ -15,12 +15,16 @@ static __always_inline bool axl_driver_ring_on(void)
 	return unlikely(atomic_read(&axl_driver_rings));
 }
 
+/* The current thread's numbers as the ring's reader sees them, who is in a container. */
+void axl_driver_ring_numbers(struct axl_driver_ring *ring, u32 *pid, u32 *tid);
+
 /*
  * What is known of a job as it is submitted, hwq->lock held. entered, rung: stamps of the ioctl's
  * beginning and of the doorbell, whose time is rung_ns.
  */
-static __always_inline void axl_job_note(struct axl_job *job, const struct axl_submit *cmd,
-					 u64 copy_bytes, u64 entered, u64 rung, u64 rung_ns)
+static __always_inline void axl_job_note(struct axl_driver_ring *ring, struct axl_job *job,
+					 const struct axl_submit *cmd, u64 copy_bytes, u64 entered,
+					 u64 rung, u64 rung_ns)
 {
 	job->noted = true;
 	job->submit = entered;
@@ -31,6 +35,10 @@ static __always_inline void axl_job_note(struct axl_job *job, const struct axl_s
 	job->cpu = raw_smp_processor_id();
 	job->pid = current->tgid;
 	job->tid = current->pid;
+	job->ring_pid = current->tgid;
+	job->ring_tid = current->pid;
+	if (unlikely(READ_ONCE(ring->ns)))
+		axl_driver_ring_numbers(ring, &job->ring_pid, &job->ring_tid);
 	job->submit_end = axl_stamp();
 }
 

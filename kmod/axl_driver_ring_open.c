@@ -4,6 +4,7 @@
  * record in it costs.
  */
 #include <linux/capability.h>
+#include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -33,7 +34,8 @@ static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 	struct axl_hwq *hwq = &t->hwq;
 	u64 entered = axl_stamp(), rung = axl_stamp(), irq = 0, now;
 
-	axl_job_note(&t->job, &t->submit, 0, entered, rung, axl_anchor_ns(&hwq->anchor, rung));
+	axl_job_note(ring, &t->job, &t->submit, 0, entered, rung,
+		     axl_anchor_ns(&hwq->anchor, rung));
 	hwq->irq_stamp = axl_stamp();
 	hwq->irq_ready = axl_queue_peek(&t->q);
 	now = axl_stamp();
@@ -135,6 +137,8 @@ static int axl_driver_ring_start(struct axl_file *file, const struct axl_driver_
 	ring->watermark = fresh->watermark;
 	ring->produced = 0;
 	ring->lost = 0;
+	if (task_active_pid_ns(current) != &init_pid_ns)
+		WRITE_ONCE(ring->ns, get_pid_ns(task_active_pid_ns(current)));
 	file->driver_ring = true;
 	spin_lock_irq(&ring->lock);
 	ring->records = fresh->records;
@@ -195,6 +199,7 @@ free_fresh:
 void axl_driver_ring_release(struct axl_file *file)
 {
 	struct axl_driver_ring *ring = &file->axl->driver_ring;
+	struct pid_namespace *ns;
 	struct axl_mem mem;
 	void *at;
 
@@ -207,11 +212,15 @@ void axl_driver_ring_release(struct axl_file *file)
 	file->driver_ring = false;
 	mem = ring->mem;
 	at = ring->header;
+	ns = ring->ns;
+	WRITE_ONCE(ring->ns, NULL);
 	memset(&ring->mem, 0, sizeof(ring->mem));
 	ring->header = NULL;
 	mutex_unlock(&file->axl->lock);
 	wake_up_all(&ring->wait);
 	atomic_dec(&axl_driver_rings);
+	if (ns)
+		put_pid_ns(ns);
 	vunmap(at);
 	axl_mem_free(&mem);
 }

@@ -84,6 +84,7 @@ int axl_ioctl_info(struct axl_ucmd *ucmd)
 	info->link_speed_max = FIELD_GET(PCI_EXP_LNKCAP_SLS, cap);
 	info->link_width_max = FIELD_GET(PCI_EXP_LNKCAP_MLW, cap);
 	info->numa_node = dev_to_node(&axl->pdev->dev);
+	info->client = READ_ONCE(ucmd->file->client);
 	strscpy(info->pci_name, pci_name(axl->pdev), sizeof(info->pci_name));
 	return 0;
 }

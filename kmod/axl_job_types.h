@@ -41,6 +41,8 @@ struct axl_job {
 	u16 cpu;
 	u32 pid;
 	u32 tid;
+	u32 ring_pid;			/* as the reader of the driver's ring sees them */
+	u32 ring_tid;
 };
 
 /* A context's queue. Lives as long as the context's last reference. */

@@ -5,6 +5,18 @@
 
 #include "axl_dev.h"
 
+/* axl_client.c */
+void axl_client_open(struct axl_file *file);
+void axl_client_close(struct axl_file *file);
+int axl_client_join(struct axl_file *file, const struct axl_file *other, struct axl_join *cmd);
+int axl_ioctl_clients(struct axl_ucmd *ucmd);
+
+/* The id that events bear: the driver says whose it is, the caller which call it was. */
+static inline u64 axl_correlation(const struct axl_file *file, u64 callers)
+{
+	return (u64)READ_ONCE(file->client) << 32 | (u32)callers;
+}
+
 /* axl_ctx.c */
 int axl_ioctl_ctx_create(struct axl_ucmd *ucmd);
 int axl_ioctl_ctx_destroy(struct axl_ucmd *ucmd);

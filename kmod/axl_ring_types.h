@@ -35,6 +35,7 @@ struct axl_driver_ring {
 	u64 lost;
 	u32 watermark;
 	struct axl_trace_header *header;	/* NULL = free, under axl->lock */
+	struct pid_namespace *ns;	/* in which its reader sees processes, NULL = the first */
 	wait_queue_head_t wait;
 	struct axl_mem mem;
 };

@@ -192,7 +192,8 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 
 		if (unlikely(times->entered_ns))
 			entered = axl_submit_stamp(times, host_ns, host_stamp);
-		axl_job_note(job, cmd, times->copy_bytes, entered, host_stamp, host_ns);
+		axl_job_note(&axl->driver_ring, job, cmd, times->copy_bytes, entered, host_stamp,
+			     host_ns);
 	}
 	if (trace_axl_doorbell_enabled() && host_ns)
 		trace_axl_doorbell(axl->index, q->ctx->hw, hwq->id, cmd->job, q->submitted,
@@ -297,6 +298,7 @@ int axl_ioctl_submit(struct axl_ucmd *ucmd)
 	int err;
 
 	axl_submit_enter(&times);
+	cmd->correlation = axl_correlation(ucmd->file, cmd->correlation);
 	if (cmd->flags & ~AXL_SUBMIT_FLAGS_ALL || cmd->cmd_bytes != sizeof(struct axl_desc) ||
 	    !cmd->num_cmds || cmd->num_cmds > AXL_MAX_JOB_COMMANDS)
 		return -EINVAL;

@@ -53,6 +53,26 @@ DEFINE_EVENT(axl_dma, axl_dma_unmap,
 	TP_ARGS(dev, ctx, handle, bytes, direction, correlation)
 );
 
+/*
+ * The current process opened a file, or joined it to its client; later the file is gone, whoever
+ * had it then.
+ */
+TRACE_EVENT(axl_client,
+	TP_PROTO(u32 dev, u32 client, u32 opened),
+	TP_ARGS(dev, client, opened),
+	TP_STRUCT__entry(
+		__field(__u32, dev)
+		__field(__u32, client)
+		__field(__u32, opened)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->client = client;
+		__entry->opened = opened;
+	),
+	TP_printk("axl%u client=%u opened=%u", __entry->dev, __entry->client, __entry->opened)
+);
+
 TRACE_EVENT(axl_ctx,
 	TP_PROTO(u32 dev, u32 ctx, u32 created),
 	TP_ARGS(dev, ctx, created),

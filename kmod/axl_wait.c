@@ -86,6 +86,7 @@ int axl_ioctl_wait(struct axl_ucmd *ucmd)
 
 	if (cmd->flags || !cmd->sequence)
 		return -EINVAL;
+	cmd->correlation = axl_correlation(ucmd->file, cmd->correlation);
 	ctx = axl_ctx_get(ucmd->file, cmd->ctx);
 	if (!ctx)
 		return -ENOENT;

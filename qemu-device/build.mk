@@ -12,7 +12,7 @@ AXL_TREE := $(AXL_QEMU)/src
 AXL_EVENTS := $(BUILD)/qemu-device/gen/trace
 AXL_CPPFLAGS := -I. -I$(BUILD)/qemu-device/gen -I$(AXL_EVENTS) -I$(AXL_TREE)/build-axl -I$(AXL_TREE)/build-axl/qapi \
   -I$(AXL_TREE)/include -I$(AXL_TREE) -isystem $(AXL_TREE)/linux-headers -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_LARGEFILE_SOURCE
-AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter \
+AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra $(WERROR_CC) -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
   -Wstrict-prototypes -Wold-style-definition -fno-strict-aliasing -fno-common -fwrapv -ffp-contract=off -fvisibility=hidden
 # Plain C: knows nothing of QEMU, and its objects are those of the tests as well.
@@ -45,7 +45,7 @@ $(filter-out $(AXL_PLAIN_OBJS),$(AXL_OBJS)): $(OBJ)/%.o: %.c $(AXL_READY) $(AXL_
 	$(call say,CC,$<)$(call compile,$(CC) $(AXL_CPPFLAGS) $(AXL_GLIB) $(AXL_CFLAGS))
 
 $(AXL_SO): $(AXL_OBJS) $(AXL_EVENTS)/trace-hw_misc_axl.o
-	$(call say,LINK,$@)$(call anew,$(CC) -shared -o $$t $^ -lm)
+	$(call say,LINK,$@)$(call anew,$(CC) -shared $(linked) -o $$t $^ -lm)
 OBJS += $(AXL_OBJS)
 
 # QEMU's own accelerator for tests, which Debian builds but does not ship.

@@ -9,7 +9,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 unset MAKEFLAGS MAKELEVEL JUMBO
 . "$top/tests/harness/tap.sh"
-plan 9
+plan 10
 
 mkdir -p "$tree/scripts" "$tree/libtrace/proto" "$tree/libtrace/x"
 cp "$top/Makefile" "$tree/"
@@ -98,3 +98,9 @@ cp libtrace/x/x.cc build/jumbo/fuzz/libtrace/x/
 check 'fuzzers are compiled by their own rule' 1 \
 	"$(make -n CLANGXX=clang-of-fuzzers FUZZ_OPT=-O3 build/obj-jumbo/fuzz/libtrace/x/x.o | grep -c 'clang-of-fuzzers.* -c ')"
 check 'nothing is left over' '' "$(find build -name '*.start' -o -name 'new.*' -o -name '*.o.*')"
+for folder in 'a b' 'a:b'; do
+	mkdir "$tree/$folder"
+	(cd "$tree/$folder" && make -f "$tree/Makefile" help 2>&1)
+done >log
+check 'a folder that neither kernel nor QEMU could be built in is refused in a line' '2 2' \
+	"$(wc -l <log) $(grep -c 'takes\? no folder with a space or a colon' log)"

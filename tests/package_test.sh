@@ -102,20 +102,19 @@ END
 DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none PACKAGE_OUT=$top/build/package-next VERSION_SUFFIX=+1 \
 	scripts/lib/package >"$scratch/next" 2>&1
 check 'package of a later version' 0 $?
-mkdir "$scratch/copy"
-unshare --mount sh -c '
-	mount -t tmpfs none "$1/copy" && mkdir "$1/copy/up" "$1/copy/work" "$1/copy/root" &&
-	mount -t overlay overlay -o "lowerdir=/,upperdir=$1/copy/up,workdir=$1/copy/work" "$1/copy/root" &&
-	mount --rbind /dev "$1/copy/root/dev" && mount -t tmpfs none "$1/copy/root/tmp" &&
-	mount -t proc proc "$1/copy/root/proc" && mount --bind "$2" "$1/copy/root/$2" &&
-	cp "$1/guest" "$1/copy/root/tmp/" || exit 77
-	chroot "$1/copy/root" sh /tmp/guest "$2" "$3"
-	for said in install upgrade purge; do cp "$1/copy/root/tmp/$said.txt" "$1/"; done
+tests/harness/own-mounts sh -c '
+	copy=$PLACE/root
+	mkdir "$PLACE/up" "$PLACE/work" "$copy" &&
+	mount -t overlay overlay -o "lowerdir=/,upperdir=$PLACE/up,workdir=$PLACE/work" "$copy" &&
+	mount --rbind /dev "$copy/dev" && mount -t tmpfs none "$copy/tmp" && mount -t proc proc "$copy/proc" &&
+	mkdir -p "$copy/$2" && mount --bind "$2" "$copy/$2" && cp "$1/guest" "$copy/tmp/" || exit 77
+	chroot "$copy" sh /tmp/guest "$2" "$3"
+	for said in install upgrade purge; do cp "$copy/tmp/$said.txt" "$1/"; done
 ' sh "$scratch" "$top" "$version" >"$scratch/said" 2>"$scratch/errors"
 status=$?
 if [ $status -eq 77 ]; then
 	for name in install 'what is installed works' upgrade purge 'no trace' 'own files' quiet; do
-		skip "$name" 'no overlay of the root can be mounted here: needs root'
+		skip "$name" "no overlay of the root can be mounted here: $(cat "$scratch/said" "$scratch/errors" | tail -n 1)"
 	done
 	exit 0
 fi

@@ -20,7 +20,7 @@
 static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns)
 {
 	struct act_name_key key = {
-		.pid = bpf_get_current_pid_tgid() >> 32,
+		.pid = current_id() >> 32,
 		.generation = generation,
 		.address = address,
 	};
@@ -44,14 +44,14 @@ static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns
 static __always_inline struct act_tracked *probed(void)
 {
 	struct act_tracked *process = current_tracked();
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_id() >> 32;
 
 	if (!process || bpf_map_lookup_elem(&ringed, &pid))
 		return NULL;
 	return process;
 }
 
-static __always_inline int emit_ring(__u16 type, int fd, __u32 version)
+static __always_inline int emit_ring(__u16 type, __u64 address, __u64 bytes, __u32 version)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_ring *record;
@@ -62,22 +62,31 @@ static __always_inline int emit_ring(__u16 type, int fd, __u32 version)
 	if (!record)
 		return 0;
 	fill_head(&record->h, now_ns, type, version);
-	record->fd = fd;
-	record->reserved = 0;
+	record->address = address;
+	record->bytes = bytes;
 	submit_now(record);
 	return 0;
 }
 
 SEC("usdt")
-int BPF_USDT(ring_ready, int fd, __u32 version)
+int BPF_USDT(ring_ready, __u64 address, __u64 bytes, __u32 version)
 {
-	return emit_ring(ACT_RING_READY, fd, version);
+	return emit_ring(ACT_RING_READY, address, bytes, version);
+}
+
+/* The thread has blocked the signal, and takes it before it goes on. */
+SEC("usdt")
+int BPF_USDT(ring_wanted)
+{
+	if (current_tracked())
+		bpf_send_signal_thread(ACT_ANSWER_SIGNAL);
+	return 0;
 }
 
 SEC("usdt")
 int BPF_USDT(ring_wake)
 {
-	return emit_ring(ACT_RING_WAKE, -1, 0);
+	return emit_ring(ACT_RING_WAKE, 0, 0, 0);
 }
 
 SEC("usdt")

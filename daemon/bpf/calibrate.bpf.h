@@ -52,7 +52,7 @@ static __always_inline void calibrate_event(__u64 first, __u64 second)
 SEC("raw_tp/task_rename")
 int calibrate_tracepoint(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (bpf_get_current_pid_tgid() >> 32 == self_pid)
+	if (current_id() >> 32 == self_pid)
 		calibrate_event(ctx->args[0], ctx->args[1]);
 	return 0;
 }
@@ -69,7 +69,7 @@ int BPF_USDT(calibrate_usdt, const char *name, __u64 correlation, __u64 bytes, _
 SEC("fentry")
 int BPF_PROG(calibrate_system_call_begin, struct pt_regs *user)
 {
-	if (bpf_get_current_pid_tgid() >> 32 == self_pid)
+	if (current_id() >> 32 == self_pid)
 		calibrate_event((__u64)user, 0);
 	return 0;
 }
@@ -77,7 +77,7 @@ int BPF_PROG(calibrate_system_call_begin, struct pt_regs *user)
 SEC("fexit")
 int BPF_PROG(calibrate_system_call_end, struct pt_regs *user, long result)
 {
-	if (bpf_get_current_pid_tgid() >> 32 == self_pid)
+	if (current_id() >> 32 == self_pid)
 		calibrate_event((__u64)user, result);
 	return 0;
 }

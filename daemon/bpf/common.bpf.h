@@ -45,12 +45,27 @@ struct linux_binprm {
 	unsigned int secureexec : 1;
 } __attribute__((preserve_access_index));
 
+typedef struct {
+	int counter;
+} __attribute__((preserve_access_index)) atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid;
 	int tgid;
+	__u64 start_boottime;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
 	const struct cred *cred;
+	unsigned int in_execve : 1;
 	char comm[ACT_COMM_BYTES];
 } __attribute__((preserve_access_index));
+
+#include "daemon/bpf/numbers.bpf.h"
 
 /* Set by the daemon before loading. */
 const volatile __u32 self_pid = 0;
@@ -69,9 +84,8 @@ const volatile __u64 wake_bytes = 1 << 22;
 __u32 awake = 0;
 __u32 wake_wanted = 0;
 
-/* See job_tracked(). The generation changes when a process is no longer tracked. */
-__u32 tracked_generation = 1;
-__u64 last_tracked = 0;
+/* See client_owner(): the client that was last found, and its process. */
+__u64 last_owner = 0;
 
 /* Programs that tracked processes have run so far. */
 __u32 last_image = 0;
@@ -98,6 +112,17 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } ringed SEC(".maps");
+
+/*
+ * Whose the driver's clients are, of recorded processes: what a process opens while it is recorded
+ * is noted here, what it had opened before by the daemon. No client is another process's later.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ACT_MAX_TRACKED);
+	__type(key, __u32);
+	__type(value, __u32);
+} clients SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -168,7 +193,7 @@ static __always_inline void submit_now(void *record)
 
 static __always_inline void fill_head(struct act_head *h, __u64 now_ns, __u16 type, __u32 extra)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_id();
 
 	h->time_ns = now_ns;
 	h->pid = id >> 32;
@@ -207,24 +232,20 @@ static __always_inline __u32 next_generation(void)
 /* The filter: the current process' entry if it is to be recorded. */
 static __always_inline struct act_tracked *current_tracked(void)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_id() >> 32;
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	struct act_tracked fresh = {};
 	char comm[ACT_COMM_BYTES] = {};
+	bool mine = is_of_process(entry, current_task());
 
-	if (entry || !system_wide || pid == self_pid || pid == 0)
-		return entry;
+	if (mine || !system_wide || pid == self_pid || pid == 0)
+		return mine ? entry : NULL;
 	fresh.generation = next_generation();
-	if (bpf_map_update_elem(&tracked, &pid, &fresh, BPF_NOEXIST) == 0) {
+	if (bpf_map_update_elem(&tracked, &pid, &fresh, entry ? BPF_ANY : BPF_NOEXIST) == 0) {
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_SEEN, 0, comm);
 	}
 	return bpf_map_lookup_elem(&tracked, &pid);
-}
-
-static __always_inline int pid_tracked(__u32 pid)
-{
-	return system_wide || bpf_map_lookup_elem(&tracked, &pid);
 }
 
 #endif /* DAEMON_BPF_COMMON_BPF_H_ */

@@ -108,21 +108,35 @@ static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 }
 
 /*
- * The process that was last found to be tracked, and the generation of `tracked` at which it
- * was: jobs come in runs of one process, and need no look-up then.
+ * The recorded process that opened the file by which a job or wait came, 0 = none: the upper half
+ * of its id is the driver's word for that. Jobs come in runs of one client, and need no look-up
+ * then.
  */
-static __always_inline int job_tracked(__u32 pid)
+static __always_inline __u32 client_owner(__u64 correlation)
 {
-	__u64 key = (__u64)tracked_generation << 32 | pid;
+	__u32 client = correlation >> 32;
+	__u64 last = last_owner;
+	__u32 *owner;
 
-	if (!pid)
+	if (last >> 32 == client)
+		return last;
+	owner = bpf_map_lookup_elem(&clients, &client);
+	if (!owner)
 		return 0;
-	if (last_tracked == key)
-		return 1;
-	if (!pid_tracked(pid))
-		return 0;
-	last_tracked = key;
-	return 1;
+	last_owner = (__u64)client << 32 | *owner;
+	return *owner;
+}
+
+/* (dev, client, opened) */
+SEC("raw_tp/axl_client")
+int axl_client(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 client = ARG32(1), pid = current_id() >> 32;
+
+	/* What is closed may still have jobs under way. */
+	if (ARG32(2) && current_tracked())
+		bpf_map_update_elem(&clients, &client, &pid, BPF_ANY);
+	return 0;
 }
 
 /*
@@ -134,16 +148,10 @@ SEC("raw_tp/axl_job")
 int axl_job(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 dev = (__u16)ARG64(0), context = (__u16)(ARG64(0) >> 16);
-	__u32 pid = ARG64(4) >> 32;
+	__u32 pid = client_owner(ARG64(3));
 	struct act_job *record;
 
-	/* Submitted while nobody listened: whose it is only its correlation or its context says. */
-	if (!pid)
-		pid = ARG64(3) >> 32;
-	if (!device_wanted(dev))
-		return 0;
-	if (pid ? !job_tracked(pid) :
-		  !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
+	if (!device_wanted(dev) || (!pid && !system_wide))
 		return 0;
 	if (pid)
 		note_owner(dev, context, pid);
@@ -151,8 +159,9 @@ int axl_job(struct bpf_raw_tracepoint_args *ctx)
 	if (!record)
 		return 0;
 	record->h.time_ns = ARG64(11);
-	record->h.pid = ARG64(4) >> 32;
-	record->h.tid = ARG32(4);
+	/* The driver's numbers are the machine's. */
+	record->h.pid = pid_ns ? pid : ARG64(4) >> 32;
+	record->h.tid = pid_ns ? 0 : ARG32(4);
 	record->h.type = ACT_JOB;
 	record->h.cpu = bpf_get_smp_processor_id();
 	record->h.extra = 0;
@@ -204,7 +213,8 @@ int axl_wake(struct bpf_raw_tracepoint_args *ctx)
 	struct act_wake *record;
 	__u64 now_ns;
 
-	if (!device_wanted(ARG32(0)) || !current_tracked())
+	if (!device_wanted(ARG32(0)) ||
+	    !(system_wide ? current_tracked() != NULL : client_owner(ARG64(6)) != 0))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	record = reserve(sizeof(*record), ACT_HOP_DRIVER, now_ns);
@@ -259,7 +269,7 @@ SEC("raw_tp/axl_ctx")
 int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct act_tracked *process = current_tracked();
-	__u32 pid = process ? bpf_get_current_pid_tgid() >> 32 : 0;
+	__u32 pid = process ? current_id() >> 32 : 0;
 	struct act_host *record;
 
 	/* A context that is released keeps its owner for what is still under way. */

@@ -65,7 +65,7 @@ static __always_inline void add(__u32 kind, __u32 number, __u64 ns)
 	}
 	if (ns > sums->longest_ns[slot])
 		sums->longest_ns[slot] = ns;
-	if (is_recorded(bpf_get_current_pid_tgid() >> 32)) {
+	if (is_recorded(current_task(), current_id() >> 32)) {
 		sums->hits++;
 		sums->hit_ns += ns;
 	}

@@ -22,9 +22,22 @@ struct sched_entity {
 	__u64 nr_migrations;
 } __attribute__((preserve_access_index));
 
+typedef struct {
+	__u32 val;
+} __attribute__((preserve_access_index)) kuid_t;
+
+struct cred {
+	kuid_t uid;
+	kuid_t euid;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid;
 	int tgid;
+	__u64 start_boottime;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	const struct cred *cred;
 	unsigned int __state;
 	int on_cpu;
 	struct sched_entity se;
@@ -34,15 +47,30 @@ struct task_struct {
 	unsigned long maj_flt;
 } __attribute__((preserve_access_index));
 
+#include "daemon/bpf/numbers.bpf.h"
+
 /* Set by the daemon before loading. */
 const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
+const volatile __u32 owner_uid = ACT_ANY_USER;
 
-static __always_inline bool is_recorded(__u32 pid)
+/* pid: the task's process, which some callers know without reading it. */
+static __always_inline bool is_recorded(struct task_struct *task, __u32 pid)
 {
+	struct act_tracked *entry;
+
 	if (system_wide)
 		return pid != 0 && pid != self_pid;
-	return bpf_map_lookup_elem(&tracked, &pid);
+	entry = bpf_map_lookup_elem(&tracked, &pid);
+	return is_of_process(entry, task);
+}
+
+/* Whether whom the recording is for may be told of it: what runs as another user is not his. */
+static __always_inline bool may_be_told(struct task_struct *task)
+{
+	return owner_uid == ACT_ANY_USER ||
+	       (BPF_CORE_READ(task, cred, uid.val) == owner_uid &&
+		BPF_CORE_READ(task, cred, euid.val) == owner_uid);
 }
 
 #endif /* DAEMON_BPF_KERNEL_BPF_H_ */

@@ -147,7 +147,7 @@ static __always_inline int begin_call(void *ctx, struct pt_regs *regs, bool syst
 {
 	__u32 index = bpf_get_attach_cookie(ctx);
 	struct act_function *function = bpf_map_lookup_elem(&functions, &index);
-	__u64 now_ns = bpf_ktime_get_ns(), thread = bpf_get_current_pid_tgid();
+	__u64 now_ns = bpf_ktime_get_ns(), thread = current_id();
 	struct act_tracked *process = current_tracked();
 	__u64 correlation, caller = 0;
 	struct act_api_begin *record;

@@ -15,20 +15,20 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0];
 	struct task_struct *child = (void *)ctx->args[1];
-	__u32 parent_pid = BPF_CORE_READ(parent, tgid);
-	__u32 pid = BPF_CORE_READ(child, tgid);
+	__u32 parent_pid = tgid_of(parent);
+	__u32 pid = tgid_of(child);
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &parent_pid);
 	struct act_tracked fresh = {};
 	char comm[ACT_COMM_BYTES] = {};
 
-	if (!entry)
+	if (!is_of_process(entry, parent))
 		return 0;
 	if (pid != parent_pid) {
 		fresh.generation = next_generation();
 		bpf_map_update_elem(&tracked, &pid, &fresh, BPF_ANY);
 	}
 	bpf_core_read(comm, sizeof(comm), &child->comm);
-	emit_process(pid, BPF_CORE_READ(child, pid), ACT_PROCESS_FORK, parent_pid, comm);
+	emit_process(pid, tid_of(child), ACT_PROCESS_FORK, parent_pid, comm);
 	return 0;
 }
 
@@ -46,11 +46,11 @@ SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_id() >> 32;
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	char comm[ACT_COMM_BYTES] = {};
 
-	if (!entry)
+	if (!is_of_process(entry, task))
 		return 0;
 	bpf_map_delete_elem(&ringed, &pid);
 	if (owner_uid != ACT_ANY_USER &&
@@ -59,7 +59,6 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
 		bpf_map_delete_elem(&tracked, &pid);
-		__sync_fetch_and_add(&tracked_generation, 1);
 		return 0;
 	}
 	entry->generation = next_generation();
@@ -68,36 +67,47 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* Becomes another program just now. */
+static __always_inline bool executes(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) &&
+	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
 /* (task, comm) */
 SEC("raw_tp/task_rename")
 int process_rename(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u32 pid = tgid_of(task);
+	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	char comm[ACT_COMM_BYTES] = {};
 
-	if (!bpf_map_lookup_elem(&tracked, &pid))
+	/* The name of a program that begins is told once it is known to be its user's to see. */
+	if (!is_of_process(entry, task) || executes(task))
 		return 0;
 	bpf_probe_read_kernel_str(comm, sizeof(comm), (void *)ctx->args[1]);
-	emit_process(pid, BPF_CORE_READ(task, pid), ACT_PROCESS_RENAME, 0, comm);
+	emit_process(pid, tid_of(task), ACT_PROCESS_RENAME, 0, comm);
 	return 0;
 }
 
 /*
- * (task). The entry stays, marked: completions and device records of a process
- * that is gone still arrive.
+ * (task). The entry of a process stays, marked: its files are closed after this, by its last
+ * thread, which need not be the first one.
  */
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task = (void *)ctx->args[0];
+	__u64 id = current_id();
 	__u32 pid = id >> 32;
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	char comm[ACT_COMM_BYTES] = {};
 
-	if (!entry)
+	if (!is_of_process(entry, task))
 		return 0;
-	if (pid == (__u32)id) {
+	if (!BPF_CORE_READ(task, signal, live.counter)) {
+		entry->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 		entry->exited = 1;
 		bpf_map_delete_elem(&ringed, &pid);
 	}

@@ -19,6 +19,7 @@
 #define ACT_MAX_TRACKED 32768
 #define ACT_MAX_NAMES 16384
 #define ACT_ANY_USER 0xffffffffu
+#define ACT_ANSWER_SIGNAL 28 /* libtrace/ring: the process that asks is recorded */
 
 enum act_type {
 	ACT_API_BEGIN = 1,
@@ -178,8 +179,8 @@ struct act_process {
 
 struct act_ring {
 	struct act_head h; /* extra: version of the format */
-	__s32 fd;          /* in the process; negative: an errno, it has none */
-	__u32 reserved;
+	__u64 address;     /* of the segment in the process; 0: it has none */
+	__u64 bytes;       /* its size, or the errno for which there is none */
 };
 
 /* Value of the per-CPU map `hops`. */
@@ -191,7 +192,8 @@ struct act_counts {
 /* Value of the map `tracked`: processes to be recorded, by pid. */
 struct act_tracked {
 	__u32 generation; /* of each process and exec another: addresses mean other strings then */
-	__u32 exited;
+	__u32 exited;	  /* what it leaves open is closed after this */
+	__u64 start_ns;	  /* when it exited: when it had begun, as the kernel knows it */
 };
 
 struct act_name_key {

@@ -108,7 +108,7 @@ static __always_inline struct act_thread *find(struct task_struct *task)
 	thread = bpf_map_lookup_elem(&threads, &tid);
 	if (thread && thread->pid == (__u32)task->tgid)
 		return thread;
-	if (!is_recorded(task->tgid))
+	if (!is_recorded(task, task->tgid))
 		return NULL;
 	return meet(task, tid);
 }
@@ -263,8 +263,10 @@ static __always_inline void wake(struct act_thread *thread, bool interrupt)
 	if (thread->begin_ns || thread->ready_ns)
 		return;
 	thread->ready_ns = bpf_ktime_get_ns();
-	thread->waker_pid = id >> 32;
-	thread->waker_tid = (__u32)id;
+	if (may_be_told(current_task())) {
+		thread->waker_pid = id >> 32;
+		thread->waker_tid = (__u32)id;
+	}
 	thread->waker_irq = interrupt || (__u32)id == 0;
 }
 
@@ -275,7 +277,7 @@ static __always_inline int woken(struct task_struct *task, bool interrupt)
 
 	if (!thread || thread->pid != (__u32)task->tgid) {
 		/* Asleep when its process began to be recorded, unless it has a CPU. */
-		if (task->on_cpu || !is_recorded(task->tgid))
+		if (task->on_cpu || !is_recorded(task, task->tgid))
 			return 0;
 		thread = meet(task, tid);
 		if (!thread)

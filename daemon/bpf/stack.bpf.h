@@ -40,7 +40,7 @@ static __noinline __u64 find_stack(struct pt_regs *ctx, __u32 generation, __u64 
 	__u64 address[ACT_MAX_FRAMES];
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct act_stack_key key = {
-		.pid = bpf_get_current_pid_tgid() >> 32,
+		.pid = current_id() >> 32,
 		.generation = generation,
 	};
 	struct act_stack *record;

@@ -20,4 +20,12 @@ struct {
 	__type(value, struct act_tracked);
 } tracked SEC(".maps");
 
+/*
+ * Whether an entry is this process's, not one's that had its number before. Nobody has the number
+ * of a process that lives. task: a struct task_struct as each object declares it.
+ */
+#define is_of_process(entry, task)								\
+	((entry) && (!(entry)->exited ||							\
+		     (entry)->start_ns == BPF_CORE_READ(task, group_leader, start_boottime)))
+
 #endif /* DAEMON_BPF_TRACKED_BPF_H_ */

@@ -12,47 +12,67 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr size_t kMaxOutputBytes = 256 << 10;
-constexpr size_t kMaxSentFiles = 1 + kMaxFiles;  // taken off one message
+constexpr int64_t kMostIntakeNs = 5'000'000'000;
 
 }  // namespace
 
-void Client::Receive() {
-  // One read for each turn of the loop: a client that floods is served no more
-  // often than the others.
-  if (closed_) return;
+void Client::Receive(FileIntake::Kinds kinds, const std::shared_ptr<UniqueFd>& done) {
+  if (closed_ || receiving()) return;
   char buffer[16384];
-  alignas(cmsghdr) char control[CMSG_SPACE(kMaxSentFiles * sizeof(int))];
   iovec part = {buffer, sizeof(buffer)};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t got = recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  // Without room for files they stay where they are, and the flags have it that there are some.
+  ssize_t got = recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_PEEK);
+  if (got >= 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
+    intake_ = FileIntake::Start(fd_.get(), kinds, done);
+    closed_ = intake_ == nullptr;
+    return;
+  }
+  if (got > 0) got = recv(fd_.get(), buffer, static_cast<size_t>(got), MSG_DONTWAIT);
   if (got < 0) {
     closed_ = closed_ || (errno != EAGAIN && errno != EINTR);
     return;
-  }
-  for (cmsghdr* part_header = CMSG_FIRSTHDR(&message); part_header != nullptr;
-       part_header = CMSG_NXTHDR(&message, part_header)) {
-    if (part_header->cmsg_level != SOL_SOCKET || part_header->cmsg_type != SCM_RIGHTS) continue;
-    files_.clear();
-    const size_t files = (part_header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < files; ++i) {
-      int file;
-      memcpy(&file, CMSG_DATA(part_header) + i * sizeof(int), sizeof(file));
-      files_.emplace_back(file);
-    }
   }
   if (got == 0) {
     closed_ = true;
     return;
   }
-  input_.append(buffer, static_cast<size_t>(got));
-  if (input_.size() > kMaxCommandBytes && input_.find('\n') == std::string::npos) {
+  Add({buffer, static_cast<size_t>(got)});
+}
+
+void Client::Add(std::string_view bytes) {
+  input_.append(bytes);
+  if (input_.size() > kMaxCommandBytes && !has_line()) {
     Send(ErrorAnswer(0, "a command is longer than 64 KiB"));
     closed_ = true;
   }
+}
+
+std::shared_ptr<FileIntake> Client::Tend(int64_t now_ns) {
+  if (!receiving()) return nullptr;
+  auto message = intake_->Take();
+  if (!message) {
+    if (now_ns - intake_->since_ns() < kMostIntakeNs) return nullptr;
+    Send(ErrorAnswer(0, "the files that came along keep the daemon waiting; send others"));
+    closed_ = true;
+    return std::exchange(intake_, nullptr);
+  }
+  intake_.reset();
+  if (!message->files.empty() || !message->refusal.empty()) {
+    files_ = std::move(message->files);
+    refusal_ = std::move(message->refusal);
+  }
+  closed_ = closed_ || message->closed;
+  Add(message->bytes);
+  return nullptr;
+}
+
+Result<std::vector<UniqueFd>> Client::TakeFiles() {
+  std::vector<UniqueFd> files = std::exchange(files_, {});
+  if (std::string why = std::exchange(refusal_, ""); !why.empty()) return Status::Error(why);
+  return files;
 }
 
 std::optional<std::string> Client::NextLine() {

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One connection to the service: lines in, with files that may come along; lines
-// out. Never waits for the other side.
+// out. Never waits for the other side, nor for what it hands over.
 #ifndef DAEMON_SERVICE_CLIENT_H_
 #define DAEMON_SERVICE_CLIENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/service/file_intake.h"
 #include "daemon/unique_fd.h"
 #include "daemon/unix_socket.h"
+#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 
@@ -30,10 +33,20 @@ class Client {
   // The socket has room again and there is something to send.
   bool wants_to_send() const { return !output_.empty(); }
 
-  void Receive();
+  // One read for each turn of the loop: a client that floods is served no more often than the
+  // others. Files that come along are taken by a thread of their own; done: readable at its end.
+  void Receive(FileIntake::Kinds kinds, const std::shared_ptr<UniqueFd>& done);
+  // Until then nothing else is taken.
+  bool receiving() const { return intake_ != nullptr; }
+  // To be called when `done` was readable, and now and then: files that keep it waiting for long
+  // end the connection. The intake that goes on then, if any.
+  std::shared_ptr<FileIntake> Tend(int64_t now_ns);
+
+  bool has_line() const { return input_.find('\n') != std::string::npos; }
   std::optional<std::string> NextLine();
-  // The files that came with the lines so far, in their order. The newest message's count.
-  std::vector<UniqueFd> TakeFiles() { return std::exchange(files_, {}); }
+  // The files that came with the lines so far, in their order, or why they were not taken. The
+  // newest message's count.
+  Result<std::vector<UniqueFd>> TakeFiles();
 
   void Send(std::string_view line);
   void Flush();
@@ -48,10 +61,14 @@ class Client {
   uint32_t pending = 0;
 
  private:
+  void Add(std::string_view bytes);
+
   uint64_t number_;
   UniqueFd fd_;
   Peer peer_;
+  std::shared_ptr<FileIntake> intake_;
   std::vector<UniqueFd> files_;
+  std::string refusal_;
   std::string input_;
   std::string output_;
   bool closed_ = false;

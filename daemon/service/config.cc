@@ -16,6 +16,7 @@
 
 #include "daemon/quantities.h"
 #include "daemon/unique_fd.h"
+#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -46,6 +47,7 @@ class Parser {
       : name_(std::move(name)), names_(names), mistakes_(mistakes) {}
 
   ServiceConfig Parse(std::string_view text) {
+    text = stream::WithoutMark(text);
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
       ++line_;

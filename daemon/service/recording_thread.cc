@@ -32,18 +32,6 @@ void SendLine(int fd, std::string line) {
   (void)!send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Result<std::unique_ptr<Recorder>> StartRecorder(const RecordOptions& options,
-                                                std::vector<UniqueFd> outputs,
-                                                std::string output_name) {
-  if (Status status = RaiseForAttach(); !status.ok()) return status;
-  UniqueFd output = std::move(outputs.front());
-  outputs.erase(outputs.begin());
-  auto recorder =
-      Recorder::Start(options, std::move(output), std::move(output_name), std::move(outputs));
-  if (Status status = DropAllButAttach(); !status.ok()) return status;
-  return recorder;
-}
-
 }  // namespace
 
 Mailbox::Mailbox() : event_(NewEvent()) {}
@@ -173,6 +161,7 @@ void RecordingThread::Publish(Recorder* recorder) {
 }
 
 void RecordingThread::Wait(const Recorder& recorder, int64_t pause_ns) {
+  const WithRights rights(Rights::kNone);
   pollfd fds[] = {{event_.get(), POLLIN, 0}, {recorder.wake_fd(), POLLIN, 0}};
   const timespec timeout = {pause_ns / kNsPerS, pause_ns % kNsPerS};
   ppoll(fds, std::size(fds), &timeout, nullptr);
@@ -194,7 +183,11 @@ void RecordingThread::Serve(Recorder* recorder) {
 
 void RecordingThread::Run(RecordOptions options, std::vector<UniqueFd> outputs,
                           std::string output_name, uint64_t ticket) {
-  auto recorder = StartRecorder(options, std::move(outputs), std::move(output_name));
+  const Status dropped = DropAllButNeeded();
+  const WithRights rights(Rights::kRecording);
+  auto recorder = dropped.ok()
+                      ? Recorder::Start(options, std::move(outputs), std::move(output_name))
+                      : Result<std::unique_ptr<Recorder>>(dropped);
   Mailbox::Message started;
   started.kind = Mailbox::Message::Kind::kStarted;
   started.session = session_;

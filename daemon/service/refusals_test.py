@@ -74,7 +74,7 @@ os.setgroups([]), os.setgid(65534), os.setuid(65534), print(flush=True), time.sl
         os.chmod(path, {"setuid": 0o4755, "setgid": 0o2755}.get(kind, 0o755))
         if kind == "capable":
             subprocess.run(["setcap", "cap_net_raw+ep", path], check=True)
-        if os.statvfs(path).f_flag & os.ST_NOSUID:
+        if os.statvfs(path).f_flag & (os.ST_NOSUID | os.ST_NOEXEC):
             raise tap.Skip("programs in /tmp get no rights")
         return path
 

@@ -101,7 +101,7 @@ Status Serve(const Options& options) {
   if (!live.ok()) return live.status();
   auto metrics = OpenMetrics(*config, mode, owner, &inherited);
   if (!metrics.ok()) return metrics.status();
-  if (Status status = DropAllButAttach(); !status.ok()) return status;
+  if (Status status = DropAllButNeeded(); !status.ok()) return status;
   if (!group) {
     fprintf(stderr, "acceltraced: no group '%s': only root may record\n", config->group.c_str());
   }
@@ -111,7 +111,10 @@ Status Serve(const Options& options) {
                    .signals = std::move(signals),
                    .group = group,
                    .config = *config,
-                   .reload = [&options] { return ReadConfig(options); }});
+                   .reload = [&options] {
+                     const WithRights rights(Rights::kRecording);  // the file may be root's
+                     return ReadConfig(options);
+                   }});
   // Signs of life are sent while there is something to do.
   NotifyManager("READY=1\nWATCHDOG_USEC=0");
   service.Run();

@@ -4,6 +4,7 @@
 """The service as it runs: what each user may have, its configuration, its figures, its sleep, and
 what is left of a recording when it is killed. On the kernel at hand, without a device."""
 
+import contextlib
 import ctypes
 import glob
 import grp
@@ -11,8 +12,10 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -374,6 +377,108 @@ def without_recordings_it_sleeps():
             equal(after, before)
     finally:
         del os.environ["WATCHDOG_USEC"]
+
+
+def capabilities(pid):
+    """{thread: those in effect}"""
+    found = {}
+    for path in glob.glob(f"/proc/{pid}/task/*/status"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                open(path, encoding="utf-8") as file:
+            lines = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
+            found[path] = int(lines["CapEff"], 16)
+    return found
+
+
+@case
+def no_capability_is_in_effect_while_it_waits():
+    with Service() as service:
+        app = subprocess.Popen([APP, "100000000"], stdout=subprocess.DEVNULL)
+        client = service.client()
+        client.ask(output(service, "c"), cmd="start", no_device=True, libraries=[APP],
+                   pids=[app.pid])
+        app.send_signal(signal.SIGSTOP)
+        # Each thread is seen without any, and none ever with CAP_SYS_ADMIN.
+        idle = set()
+        until(lambda: not idle.update(path for path, held in capabilities(
+            service.daemon.pid).items() if held == 0) and idle >= set(
+                capabilities(service.daemon.pid)))
+        assert len(idle) > 1, idle
+        for _ in range(100):
+            for path, held in capabilities(service.daemon.pid).items():
+                assert held & 1 << 21 == 0, (path, hex(held))
+        app.kill()
+        app.wait()
+
+
+def fuse_file(path, gate):
+    """A file whose file system is a process that has it opened, and answers nothing else: until
+    the gate's other end is closed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x20000) != 0:
+        return None
+    libc.mount(b"none", b"/", None, 0x44000, None)  # private, all of it
+    try:
+        device = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        return None
+    how = f"fd={device},rootmode=100666,user_id=0,group_id=0,allow_other"
+    if libc.mount(b"test", path.encode(), b"fuse", 0, how.encode()) != 0:
+        return None
+
+    if os.fork() == 0:
+        # A process of its own: one that is killed with its own files open waits for itself.
+        attributes = struct.pack("<QIIQQQQQQIIIIIIIIII", 1 << 30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+                                 0o100666, 1, 0, 0, 0, 4096, 0)
+        answers = {26: struct.pack("<IIIIHHIIHHI28x", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0, 0),
+                   14: struct.pack("<QII", 1, 0, 0), 3: attributes}
+        while gate not in select.select([device, gate], [], [])[0]:
+            asked_for = os.read(device, 1 << 20)
+            _, code, unique = struct.unpack_from("<IIQ", asked_for)
+            if code in answers:
+                answer = answers[code]
+                os.write(device, struct.pack("<IiQ", 16 + len(answer), 0, unique) + answer)
+        os._exit(0)
+    os.close(device)
+    return os.open(path, os.O_RDWR)
+
+
+@case
+def a_file_system_that_does_not_answer_holds_up_its_client_only():
+    with Service() as service:
+        with open(service.path("mounted"), "wb"):
+            pass
+        other = service.client()
+        other.ask(output(service, "o"), **EMPTY, system=True)
+        read_end, write_end = os.pipe()
+        gate, closed_gate = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.close(closed_gate)
+                file = fuse_file(service.path("mounted"), gate)
+                said = None if file is None else asked(service.client(), file, **EMPTY,
+                                                       system=True)
+                os.write(write_end, json.dumps(said).encode())
+                os.read(gate, 1)
+            finally:
+                os._exit(0)
+        os.close(write_end)
+        answered = 0
+        while not select.select([read_end], [], [], 0.05)[0]:
+            equal(len(other.ask(cmd="status")["sessions"]), 1)
+            answered += 1
+        said = json.loads(os.read(read_end, 65536) or b'{"error": "no answer"}')
+        done = other.ask(cmd="stop")["summary"]
+        os.close(closed_gate)
+        os.waitpid(child, 0)
+        os.close(gate)
+        os.close(read_end)
+        if said is None:
+            raise tap.Skip("no right to serve a file system here")
+        assert "keep the daemon waiting" in said["error"], said
+        assert answered > 10, answered
+        equal((done["lost"], done["error"]), (0, ""))
 
 
 @case

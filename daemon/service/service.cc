@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/service.h"
 
-#include <linux/magic.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "daemon/outputs.h"
+#include "daemon/privileges.h"
+#include "daemon/service/client_outputs.h"
 #include "daemon/signals.h"
 #include "daemon/sources/host_info.h"
 
@@ -27,83 +25,8 @@ std::string Members(const json& object) {
   return text.substr(1, text.size() - 2);
 }
 
-// Files that are words with the kernel: writing to them does something, in the daemon's name.
-bool OfTheKernel(int fd) {
-  constexpr std::array<uint32_t, 11> kKinds = {
-      PROC_SUPER_MAGIC, SYSFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
-      DEBUGFS_MAGIC,    TRACEFS_MAGIC,  BPF_FS_MAGIC,       SECURITYFS_MAGIC,
-      SELINUX_MAGIC,    EFIVARFS_MAGIC, 0x62656570 /* configfs */};
-  struct statfs info;
-  return fstatfs(fd, &info) != 0 || std::find(kKinds.begin(), kKinds.end(),
-                                              static_cast<uint32_t>(info.f_type)) != kKinds.end();
-}
-
-// Only regular files: anything else could make the writing thread wait for ever.
-Status CheckOutput(int fd, bool any_kind) {
-  struct stat info;
-  if (!any_kind && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || OfTheKernel(fd))) {
-    return Status::Error("the output is not a regular file; use 'live' to read a stream");
-  }
-  if (!OpenForWriting(fd)) return Status::Error("the output is not open for writing");
-  return {};
-}
-
-// What a recording or a snapshot writes to: files that came along, or for root paths.
-struct Outputs {
-  std::vector<UniqueFd> files;
-  std::vector<std::string> created;  // paths that were not there before
-
-  void TakeBack() const {
-    for (const std::string& path : created) unlink(path.c_str());
-  }
-};
-
-Status OpenOutput(const std::string& path, Outputs* outputs) {
-  bool created = false;
-  auto opened = CreateOutput(path, &created);
-  if (!opened.ok()) return opened.status();
-  if (created) outputs->created.push_back(path);
-  outputs->files.push_back(std::move(opened).value());
-  return {};
-}
-
-Status OpenOutputs(Client* client, const std::string& path, const RecordOptions& options,
-                   bool any_kind, Outputs* outputs) {
-  outputs->files = client->TakeFiles();
-  if (!path.empty()) {
-    if (!client->peer().root()) {
-      return Status::Error("only root may name a path; open the file and send its descriptor");
-    }
-    outputs->files.clear();
-    Status status = OpenOutput(path, outputs);
-    for (uint32_t i = 0; status.ok() && i < MoreFiles(options); ++i) {
-      status = OpenOutput(MoreFileName(options, path, i), outputs);
-    }
-    if (!status.ok()) return status;
-  }
-  if (outputs->files.empty()) {
-    return Status::Error("no output: send an open file along, or a path");
-  }
-  if (outputs->files.size() != 1 + MoreFiles(options)) {
-    return Status::Error("such a recording needs " + std::to_string(1 + MoreFiles(options)) +
-                         " open files, not " + std::to_string(outputs->files.size()));
-  }
-  for (const UniqueFd& file : outputs->files) {
-    if (Status status = CheckOutput(file.get(), any_kind); !status.ok()) return status;
-  }
-  return {};
-}
-
-Result<Outputs> TakeOutputs(Client* client, const std::string& path, const RecordOptions& options,
-                            bool any_kind) {
-  Outputs outputs;
-  Status status = OpenOutputs(client, path, options, any_kind, &outputs);
-  if (status.ok()) return outputs;
-  outputs.TakeBack();
-  return status;
-}
-
 constexpr uint64_t kRefusalsLogged = 20;  // in a minute
+constexpr int kTendMs = 500;
 constexpr int64_t kNsPerMinute = 60'000'000'000;
 
 }  // namespace
@@ -119,51 +42,11 @@ Service::Service(Parts parts)
       shared_(parts.shared),
       leave_fd_(parts.leave_fd),
       on_leave_(std::move(parts.on_leave)),
+      end_ns_(parts.end_ns),
+      give_up_(std::move(parts.give_up)),
       metrics_(std::move(parts.metrics), [this] { return Metrics(); }),
+      intake_event_(std::make_shared<UniqueFd>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       refusals_(kRefusalsLogged, kNsPerMinute) {}
-
-Result<Peer> Service::Admit(int fd) const {
-  auto peer = PeerOf(fd);
-  if (!peer.ok() || peer->root()) return peer;
-  if (!config_.LimitsOf(peer->uid).allowed) {
-    return Status::Error("user " + std::to_string(peer->uid) +
-                         " may not record: acceltraced.conf says so");
-  }
-  if (group_ && peer->InGroup(*group_)) return peer;
-  return Status::Error("user " + std::to_string(peer->uid) +
-                       " may not record: not root and not a member of the daemon's group");
-}
-
-void Service::Accept() {
-  for (UniqueFd fd = control_.Accept(); fd.valid(); fd = control_.Accept()) {
-    auto peer = Admit(fd.get());
-    Client client(++last_client_, std::move(fd), peer.ok() ? *peer : Peer());
-    const auto same_user = static_cast<size_t>(
-        std::count_if(clients_.begin(), clients_.end(),
-                      [&](const Client& other) { return other.peer().uid == client.peer().uid; }));
-    const size_t most =
-        client.peer().root() ? kMaxRootClients : config_.LimitsOf(client.peer().uid).connections;
-    if (!peer.ok()) {
-      Refuse(PeerOf(client.fd()).ok() ? *PeerOf(client.fd()) : Peer(), peer.message());
-      client.Send(ErrorAnswer(0, peer.message()));
-    } else if (!shared_ && (clients_.size() >= config_.max_connections || same_user >= most)) {
-      Refuse(client.peer(), "too many connections");
-      client.Send(ErrorAnswer(0, "too many connections; close some"));
-    } else {
-      clients_.push_back(std::move(client));
-    }
-  }
-}
-
-void Service::AcceptLive() {
-  for (UniqueFd fd = live_.Accept(); fd.valid(); fd = live_.Accept()) {
-    const auto peer = Admit(fd.get());
-    if (!peer.ok()) continue;
-    // Who is refused gets an empty stream.
-    Recording* recording = Find(*peer, 0);
-    if (recording != nullptr) recording->thread->AddLiveReader(std::move(fd), "", "");
-  }
-}
 
 Service::Recording* Service::Find(const Peer& peer, uint32_t session) {
   if (session != 0) {
@@ -197,13 +80,17 @@ Result<Service::Recording*> Service::FindToChange(const Client& client, uint32_t
 
 uint64_t Service::NewTicket(Client* client, const Command& command, uint32_t session) {
   ++client->pending;
-  requests_[++last_ticket_] = {client->number(), command.id, session};
+  requests_[++last_ticket_] = {client->number(), command.id, session, {}};
   return last_ticket_;
 }
 
-void Service::Answer(uint64_t ticket, const Status& status, const std::string& members) {
+void Service::Answer(uint64_t ticket, Status status, const std::string& members) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
+  for (stream::Output& output : found->second.outputs) {
+    const WithRights rights(Rights::kRecording);
+    if (status.ok()) status = output.Place();
+  }
   for (Client& client : clients_) {
     if (client.number() != found->second.client) continue;
     --client.pending;
@@ -211,25 +98,6 @@ void Service::Answer(uint64_t ticket, const Status& status, const std::string& m
                             : ErrorAnswer(found->second.id, status.message()));
   }
   requests_.erase(found);
-}
-
-void Service::Serve(Client* client) {
-  client->Receive();
-  while (auto line = client->NextLine()) {
-    if (client->closed()) return;
-    uint64_t id = 0;
-    const auto command = ParseCommand(*line, &id);
-    if (!command.ok()) {
-      client->Send(ErrorAnswer(id, command.message()));
-    } else if (client->pending >= kMaxPending) {
-      client->Send(ErrorAnswer(id, "too many requests at once; wait for answers"));
-    } else if (const Status may = accounts_.MayAsk(client->peer().uid, MonotonicNs()); !may.ok()) {
-      client->Send(ErrorAnswer(id, may.message()));
-      ++refused_;
-    } else {
-      Execute(client, *command);
-    }
-  }
 }
 
 Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
@@ -263,6 +131,21 @@ Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
   return accounts_.MayStart(peer.uid, MonotonicNs());
 }
 
+// One recording would spoil the other's file, by whatever way both came to it.
+Status Service::CheckFree(const std::vector<stream::FileId>& files) const {
+  for (const auto& [session, recording] : recordings_) {
+    for (const stream::FileId& file : files) {
+      if (std::find(recording.files.begin(), recording.files.end(), file) ==
+          recording.files.end()) {
+        continue;
+      }
+      return Status::Error("recording " + std::to_string(session) +
+                           " writes to this file: choose another one");
+    }
+  }
+  return {};
+}
+
 Status Service::Start(Client* client, const Command& command) {
   const Peer& peer = client->peer();
   RecordOptions options = command.record;
@@ -273,9 +156,11 @@ Status Service::Start(Client* client, const Command& command) {
   options.sync = config_.sync;
   Recording recording;
   recording.ring_bytes = options.ring_bytes;
-  auto outputs = TakeOutputs(client, command.output, options, shared_);
+  auto outputs = TakeOutputs(client, command.output, options, KindsFor(*client));
   if (!outputs.ok()) return outputs.status();
-  recording.created = std::move(outputs->created);
+  if (Status status = CheckFree(outputs->ids); !status.ok()) return status;
+  recording.outputs = std::move(outputs->named);
+  recording.files = std::move(outputs->ids);
   recording.session = ++last_session_;
   recording.owner = peer.uid;
   recording.client = command.detach ? 0 : client->number();
@@ -328,14 +213,16 @@ void Service::Execute(Client* client, const Command& command) {
       Stop(recording, "client", command.status, NewTicket(client, command, recording->session));
       break;
     case Command::Verb::kSnapshot: {
-      auto output = TakeOutputs(client, command.output, RecordOptions(), shared_);
-      if (!output.ok()) {
-        client->Send(ErrorAnswer(command.id, output.message()));
+      auto output = TakeOutputs(client, command.output, RecordOptions(), KindsFor(*client));
+      const Status status = output.ok() ? CheckFree(output->ids) : output.status();
+      if (!status.ok()) {
+        client->Send(ErrorAnswer(command.id, status.message()));
         break;
       }
+      const uint64_t ticket = NewTicket(client, command, recording->session);
+      requests_[ticket].outputs = std::move(output->named);
       thread->Snapshot(std::move(output->files.front()),
-                       command.output.empty() ? "the client's file" : command.output,
-                       NewTicket(client, command, recording->session));
+                       command.output.empty() ? "the client's file" : command.output, ticket);
       break;
     }
     case Command::Verb::kLive:
@@ -387,6 +274,7 @@ void Service::Forget(uint32_t session) {
   for (const uint64_t ticket : left) {
     Answer(ticket, Status::Error("the recording has ended"), "");
   }
+  const WithRights rights(Rights::kRecording);  // files that root named and nobody needed go
   recordings_.erase(session);
 }
 
@@ -401,6 +289,11 @@ void Service::Hear(const Mailbox::Message& message) {
       break;
     case Kind::kStarted:
       recording.running = message.status.ok();
+      if (recording.running && !recording.outputs.empty()) {
+        const WithRights rights(Rights::kRecording);
+        const Status placed = recording.outputs.front().Place();
+        if (!placed.ok()) Fail(&recording, "output failed", placed.message());
+      }
       Answer(message.ticket, message.status, "\"session\":" + std::to_string(message.session));
       if (message.status.ok()) {
         ++started_;
@@ -408,7 +301,6 @@ void Service::Hear(const Mailbox::Message& message) {
       } else {
         ++failed_;
         Say(kRefused, recording, "not started: " + message.status.message());
-        for (const std::string& path : recording.created) unlink(path.c_str());
         Forget(message.session);
       }
       break;
@@ -445,19 +337,15 @@ void Service::Fail(Recording* recording, const std::string& reason, const std::s
 // For ever, if nothing is under way: a service without recordings sleeps.
 int Service::TimeoutMs() const {
   const int64_t now_ns = MonotonicNs();
+  for (const Client& client : clients_) {
+    if (client.has_line()) return 0;
+  }
+  const bool tends = std::any_of(clients_.begin(), clients_.end(),
+                                 [](const Client& client) { return client.receiving(); });
+  if (tends || closer_.busy()) return kTendMs;
   const int watchdog = watchdog_.TimeoutMs(now_ns), metrics = metrics_.TimeoutMs(now_ns);
   if (watchdog < 0 || metrics < 0) return std::max(watchdog, metrics);
   return std::min(watchdog, metrics);
-}
-
-void Service::DropClosedClients() {
-  for (const Client& client : clients_) {
-    if (!client.closed()) continue;
-    for (auto& [session, recording] : recordings_) {
-      if (recording.client == client.number()) Stop(&recording, "client gone", -1, 0);
-    }
-  }
-  clients_.remove_if([](const Client& client) { return client.closed(); });
 }
 
 bool Service::Left(bool asked) {
@@ -472,16 +360,20 @@ bool Service::Left(bool asked) {
 void Service::Run() {
   for (;;) {
     std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
-                               {control_.fd(), POLLIN, 0},
-                               {live_.fd(), POLLIN, 0},
+                               {closer_.busy() ? -1 : control_.fd(), POLLIN, 0},
+                               {closer_.busy() ? -1 : live_.fd(), POLLIN, 0},
                                {mailbox_.fd(), POLLIN, 0},
                                {metrics_.listen_fd(), POLLIN, 0},
                                {metrics_.client_fd(), metrics_.events(), 0},
-                               {leaving_ ? -1 : leave_fd_, POLLIN, 0}};
+                               {leaving_ ? -1 : leave_fd_, POLLIN, 0},
+                               {intake_event_->get(), POLLIN, 0}};
     const size_t first_client = fds.size();
     for (const Client& client : clients_) {
-      fds.push_back(
-          {client.fd(), static_cast<short>(POLLIN | (client.wants_to_send() ? POLLOUT : 0)), 0});
+      const bool waits = client.receiving() && !client.wants_to_send();
+      fds.push_back({waits ? -1 : client.fd(),
+                     static_cast<short>((client.receiving() ? 0 : POLLIN) |
+                                        (client.wants_to_send() ? POLLOUT : 0)),
+                     0});
     }
     watchdog_.Watch(!recordings_.empty());
     if (poll(fds.data(), fds.size(), TimeoutMs()) < 0) continue;
@@ -493,11 +385,14 @@ void Service::Run() {
     }
     metrics_.Serve(now_ns);
     if (fds[4].revents != 0) metrics_.Accept(now_ns);
+    uint64_t count;
+    if (fds[7].revents != 0) (void)!read(intake_event_->get(), &count, sizeof(count));
+    TendClients(now_ns);
     size_t index = first_client;
     for (Client& client : clients_) {
       const short ready = fds[index++].revents;
-      if ((ready & POLLOUT) != 0) client.Flush();
-      if ((ready & (POLLIN | POLLHUP | POLLERR)) != 0) Serve(&client);
+      if ((ready & (POLLOUT | POLLHUP | POLLERR)) != 0) client.Flush();
+      if ((ready & (POLLIN | POLLHUP | POLLERR)) != 0 || client.has_line()) Serve(&client);
     }
     if (fds[3].revents != 0) {
       for (const Mailbox::Message& message : mailbox_.Take()) Hear(message);
@@ -508,8 +403,29 @@ void Service::Run() {
     if (Left(fds[6].revents != 0)) break;
   }
   metrics_.Stop();
-  // All at once; the threads are waited for when they are destroyed.
+  EndRecordings();
+  for (Client& client : clients_) closer_.Close(client.Release());
+}
+
+// All at once. One that waits in the kernel, for a disk or for what a process does to its own
+// memory, does not keep the others from being ended in order, nor the service from its end.
+void Service::EndRecordings() {
   for (auto& [session, recording] : recordings_) Stop(&recording, "service stopped", -1, 0);
+  const int64_t end_ns = MonotonicNs() + end_ns_;
+  for (int64_t now_ns = MonotonicNs(); !recordings_.empty() && now_ns < end_ns;
+       now_ns = MonotonicNs()) {
+    pollfd mail = {mailbox_.fd(), POLLIN, 0};
+    (void)poll(&mail, 1,
+               static_cast<int>(std::min<int64_t>((end_ns - now_ns) / 1'000'000 + 1, kTendMs)));
+    watchdog_.Tick(MonotonicNs());
+    for (const Mailbox::Message& message : mailbox_.Take()) Hear(message);
+  }
+  if (recordings_.empty()) return;
+  for (const auto& [session, recording] : recordings_) {
+    Say(kRecordingFailed, recording,
+        "does not end, since something outside keeps it waiting; its file has no footer");
+  }
+  give_up_();
 }
 
 }  // namespace acceltrace::daemon

@@ -4,6 +4,8 @@
 #ifndef DAEMON_SERVICE_SERVICE_H_
 #define DAEMON_SERVICE_SERVICE_H_
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -17,12 +19,14 @@
 #include "daemon/service/client.h"
 #include "daemon/service/config.h"
 #include "daemon/service/control.h"
+#include "daemon/service/file_intake.h"
 #include "daemon/service/journal.h"
 #include "daemon/service/manager.h"
 #include "daemon/service/metrics.h"
 #include "daemon/service/quota.h"
 #include "daemon/service/recording_thread.h"
 #include "daemon/unix_socket.h"
+#include "libtrace/stream/output.h"
 
 namespace acceltrace::daemon {
 
@@ -51,10 +55,15 @@ class Service {
     // Readable: ends as soon as nobody is served; whether somebody is goes to on_leave.
     int leave_fd = -1;
     std::function<void(bool served)> on_leave = nullptr;
+    // How long recordings may take to end, within what the unit's TimeoutStopSec allows. What waits
+    // in the kernel for somebody else after that ends with the process: give_up ends it.
+    int64_t end_ns = 20'000'000'000;
+    std::function<void()> give_up = [] { _exit(1); };
   };
   explicit Service(Parts parts);
 
-  // Until SIGTERM or SIGINT (or, with leave_fd, until nobody is served).
+  // Until SIGTERM or SIGINT (or, with leave_fd, until nobody is served), and then until all
+  // recordings have ended, or have not within that time.
   void Run();
 
  private:
@@ -65,7 +74,8 @@ class Service {
     bool running = false;
     bool stopping = false;
     std::string output;
-    std::vector<std::string> created;  // paths that were not there before
+    std::vector<stream::Output> outputs;  // of those that root named by a path
+    std::vector<stream::FileId> files;    // all of them that are regular
     int64_t start_ns = 0;
     uint64_t ring_bytes = 0;
     std::unique_ptr<RecordingThread> thread;
@@ -75,14 +85,21 @@ class Service {
     uint64_t client = 0;
     uint64_t id = 0;
     uint32_t session = 0;
+    std::vector<stream::Output> outputs = {};  // of a snapshot that root named by a path
   };
 
+  // In service_clients.cc.
   void Accept();
   void AcceptLive();
   // The peer if it may talk to the service at all.
   Result<Peer> Admit(int fd) const;
   void Serve(Client* client);
+  FileIntake::Kinds KindsFor(const Client& client) const;
+  void TendClients(int64_t now_ns);
+  void DropClosedClients();
+
   void Execute(Client* client, const Command& command);
+  Status CheckFree(const std::vector<stream::FileId>& files) const;
   Status MayStart(const Peer& peer, const RecordOptions& options);
   Status Start(Client* client, const Command& command);
   std::string StatusAnswer(const Client& client, uint64_t id) const;
@@ -90,7 +107,7 @@ class Service {
   void Stop(Recording* recording, const std::string& reason, int32_t status, uint64_t ticket);
   void Fail(Recording* recording, const std::string& reason, const std::string& error);
   void Forget(uint32_t session);
-  void DropClosedClients();
+  void EndRecordings();
   // With leave_fd: nobody is served any more.
   bool Left(bool asked);
   int TimeoutMs() const;
@@ -110,7 +127,7 @@ class Service {
   // For what changes a recording. session 0: the newest that this very client started.
   Result<Recording*> FindToChange(const Client& client, uint32_t session);
   uint64_t NewTicket(Client* client, const Command& command, uint32_t session);
-  void Answer(uint64_t ticket, const Status& status, const std::string& members);
+  void Answer(uint64_t ticket, Status status, const std::string& members);
 
   Listener control_;
   Listener live_;
@@ -122,11 +139,16 @@ class Service {
   const bool shared_;
   const int leave_fd_;
   std::function<void(bool)> on_leave_;
+  const int64_t end_ns_;
+  std::function<void()> give_up_;
   bool leaving_ = false;
   UserAccounts accounts_{&config_};
   MetricsServer metrics_;
   Watchdog watchdog_;
   Mailbox mailbox_;
+  Closer closer_;
+  std::shared_ptr<UniqueFd> intake_event_;
+  std::vector<std::pair<uid_t, std::shared_ptr<FileIntake>>> stuck_;  // of clients that are gone
   std::list<Client> clients_;
   std::map<uint32_t, Recording> recordings_;
   std::map<uint64_t, Request> requests_;

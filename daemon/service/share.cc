@@ -104,7 +104,7 @@ void Share::Run(Listener listener) {
   pollfd fds[] = {{go_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
   while (poll(fds, std::size(fds), -1) < 0) {
   }
-  if (fds[1].revents == 0 && DropAllButAttach().ok()) {
+  if (fds[1].revents == 0 && DropAllButNeeded().ok()) {
     ServiceConfig config;
     config.pause_when_full = false;  // as of a private recording
     Service service({.control = std::move(listener),

@@ -9,6 +9,8 @@
 #include <deque>
 #include <utility>
 
+#include "daemon/privileges.h"
+
 namespace acceltrace::daemon {
 namespace {
 
@@ -101,6 +103,8 @@ class UringWriter : public BlockWriter {
 
  private:
   void SubmitAll() {
+    // The kernel's threads that work for this one have for good what it has at this moment.
+    const WithRights rights(Rights::kNone);
     int result;
     do {
       result = io_uring_submit(&ring_);

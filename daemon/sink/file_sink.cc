@@ -2,6 +2,7 @@
 #include "daemon/sink/file_sink.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -262,6 +263,8 @@ void FileSink::Close() {
   if (!seekable_) return;
   (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
   if (options_.sync) (void)!fdatasync(fd_.get());
+  // This process may go on for others, who are not to keep the file from its next recording.
+  (void)flock(fd_.get(), LOCK_UN);
 }
 
 Status FileSink::AppendTail(std::string_view frame) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/utf8.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -25,7 +26,10 @@ void Router::SetFile(FileOutput* file, uint64_t part) {
   });
 }
 
+// Names of processes, files and arguments are any bytes. A packet with one that is no UTF-8 could
+// be kept, but not be read again for the next file.
 void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
+  stream::ReplaceInvalidUtf8(packet);
   base_.Note(*packet);
   if (live_.readers() > 0) live_.Write(packet, first_ns, rows);
   if (!ring_open_) {

@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   if (input.Take(1) % 8 == 0) {
     std::memcpy(memory.get() + input.Take(1) % 64, data, bytes < 4 ? bytes : 4);
   }
-  auto opened = daemon::SegmentReader::Open(memory.get(), layout.bytes());
+  auto opened = daemon::SegmentReader::Open(memory.get(), layout.bytes(), 0, -1);
   if (!opened.ok()) return 0;
   daemon::SegmentReader reader = std::move(opened).value();
   if (input.Take(1) % 4 == 0) reader.SkipBacklog();

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/api_ring_memory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,70 +22,138 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr char kLink[] = "/memfd:api-ring";
-constexpr size_t kMaxDescriptors = 65536;
+// What the kernel calls the file behind an anonymous shared mapping. Other memory without a path
+// (memfd_create, System V) has other names.
+constexpr char kLink[] = "/dev/zero (deleted)";
+constexpr size_t kMaxLines = 65536;    // looked at of a process's mappings
+constexpr size_t kMaxCandidates = 64;  // opened of them
 
 std::string ProcPath(uint32_t pid, const char* rest) {
   return "/proc/" + std::to_string(pid) + rest;
 }
 
+std::string LinkPath(uint32_t pid, const SegmentPlace& place) {
+  char range[64];
+  snprintf(range, sizeof(range), "/map_files/%" PRIx64 "-%" PRIx64, place.address,
+           place.address + place.bytes);
+  return ProcPath(pid, range);
+}
+
+bool PlaceIsSane(const SegmentPlace& place) {
+  return place.address != 0 && place.address % ring::kPageBytes == 0 &&
+         place.bytes % ring::kPageBytes == 0 && place.bytes >= ring::kPageBytes &&
+         place.bytes <= ring::kMaxSegmentBytes && place.address <= UINT64_MAX - place.bytes;
+}
+
+struct Place {
+  UniqueFd path;  // names the file, and has not opened it
+  struct statx status = {};
+};
+
+// What is mapped there, without a question to whoever provides the file: to open a device or a
+// pipe, or to ask the server of a file system, would be the process's trap.
+Result<Place> Find(uint32_t pid, const SegmentPlace& place) {
+  Place found;
+  found.path = UniqueFd(open(LinkPath(pid, place).c_str(), O_PATH | O_CLOEXEC));
+  if (!found.path.valid() && errno == EPERM) {
+    return Status::Error("its rings cannot be opened, which takes CAP_CHECKPOINT_RESTORE");
+  }
+  if (!found.path.valid()) {
+    return Status::Error(std::string("its rings are not one mapping of its own: ") +
+                         strerror(errno));
+  }
+  if (statx(found.path.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS,
+            &found.status) != 0) {
+    return Status::Error(std::string("its rings cannot be looked at: ") + strerror(errno));
+  }
+  return found;
+}
+
+// Where the kernel keeps what is mapped shared and anonymous, seen by a mapping of our own.
+Result<Place> FindOurs() {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* address = mmap(nullptr, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return Status::Error(std::string("no memory: ") + strerror(errno));
+  const Mapping mapping(address, page);
+  return Find(static_cast<uint32_t>(getpid()), {reinterpret_cast<uintptr_t>(address), page});
+}
+
+// A name alone proves nothing: a file that was called so and deleted has it, too.
+bool IsAnonymous(const Place& found, const Place& ours, const std::string& again) {
+  char target[sizeof(kLink) + 1] = {};
+  const ssize_t length = readlink(again.c_str(), target, sizeof(target));
+  return S_ISREG(found.status.stx_mode) &&
+         found.status.stx_dev_major == ours.status.stx_dev_major &&
+         found.status.stx_dev_minor == ours.status.stx_dev_minor && length > 0 &&
+         std::string_view(target, static_cast<size_t>(length)) == kLink;
+}
+
+// The file that is mapped from the place's first byte to its last. It has no descriptor in the
+// process: nobody can shrink it, so that a read never faults, or take a lease or a lock on it.
+Result<UniqueFd> OpenShared(uint32_t pid, const SegmentPlace& place) {
+  if (!PlaceIsSane(place)) return Status::Error("its rings have an impossible place or size");
+  const auto found = Find(pid, place);
+  if (!found.ok()) return found.status();
+  const auto ours = FindOurs();
+  if (!ours.ok()) return ours.status();
+  const std::string again = "/proc/self/fd/" + std::to_string(found.value().path.get());
+  if (!IsAnonymous(found.value(), ours.value(), again)) {
+    return Status::Error("its rings are not anonymous shared memory");
+  }
+  // A mapping may have been cut or have grown since it was made.
+  if (found.value().status.stx_size != place.bytes) {
+    return Status::Error("its rings have another size than it says");
+  }
+  UniqueFd fd(open(again.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (fd.valid()) return fd;
+  return Status::Error(std::string("its rings cannot be opened: ") + strerror(errno));
+}
+
+bool IsSegment(uint32_t pid, const SegmentPlace& place) {
+  const auto fd = OpenShared(pid, place);
+  uint64_t magic = 0;
+  return fd.ok() && pread(fd.value().get(), &magic, sizeof(magic), 0) == sizeof(magic) &&
+         magic == ring::kMagic;
+}
+
 }  // namespace
 
-Result<SegmentMemory> TakeSegmentMemory(const UniqueFd& pidfd, int fd) {
-  const UniqueFd theirs(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd.get(), fd, 0)));
-  if (!theirs.valid()) {
-    return Status::Error(std::string("its rings cannot be opened: ") + strerror(errno));
-  }
-  // Only of a file that is plain memory may anything more be asked: opening a device or a
-  // pipe again, or reading huge pages that are not there, would be the process's trap.
-  struct stat status = {};
-  struct statfs system = {};
-  if (fstat(theirs.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      fstatfs(theirs.get(), &system) != 0 || system.f_type != TMPFS_MAGIC ||
-      (fcntl(theirs.get(), F_GET_SEALS) & kSeals) != kSeals) {
-    return Status::Error("its rings are not a sealed memfd");
-  }
-  if (status.st_size < static_cast<off_t>(ring::kPageBytes) ||
-      status.st_size > static_cast<off_t>(ring::kMaxSegmentBytes)) {
-    return Status::Error("its rings have an impossible size");
-  }
-  // A file description of our own, so that the lock is ours.
-  const std::string again = "/proc/self/fd/" + std::to_string(theirs.get());
+Result<SegmentMemory> TakeSegmentMemory(uint32_t pid, const UniqueFd& pidfd,
+                                        const SegmentPlace& place) {
+  auto file = OpenShared(pid, place);
+  if (!file.ok()) return file.status();
+  // Its number was not given to another process before the file was opened.
+  pollfd exited = {pidfd.get(), POLLIN, 0};
+  if (poll(&exited, 1, 0) != 0) return Status::Error("it has exited");
   SegmentMemory memory;
-  memory.lock = UniqueFd(open(again.c_str(), O_RDWR | O_CLOEXEC));
-  if (!memory.lock.valid()) {
-    return Status::Error(std::string("its rings cannot be opened: ") + strerror(errno));
-  }
+  memory.lock = std::move(file).value();
   if (flock(memory.lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return Status::Error("another recording reads its rings");
   }
-  const auto bytes = static_cast<size_t>(status.st_size);
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.lock.get(), 0);
+  void* address =
+      mmap(nullptr, place.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.lock.get(), 0);
   if (address == MAP_FAILED) {
     return Status::Error(std::string("its rings cannot be mapped: ") + strerror(errno));
   }
-  memory.mapping = Mapping(address, bytes);
-  memory.device = status.st_dev;
-  memory.inode = status.st_ino;
+  memory.mapping = Mapping(address, place.bytes);
   return memory;
 }
 
-std::vector<int> FindSegments(uint32_t pid) {
-  std::vector<int> found;
-  const std::string folder = ProcPath(pid, "/fd");
-  DIR* dir = opendir(folder.c_str());
-  if (dir == nullptr) return found;
-  size_t seen = 0;
-  while (const dirent* entry = readdir(dir)) {
-    if (++seen > kMaxDescriptors || found.size() >= ring::kMaxSegments) break;
-    char target[64] = {};
-    if (readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1) <= 0) continue;
-    if (std::strncmp(target, kLink, sizeof(kLink) - 1) != 0) continue;
-    found.push_back(std::atoi(entry->d_name));
+std::vector<SegmentPlace> FindSegments(uint32_t pid) {
+  std::vector<SegmentPlace> found;
+  std::ifstream maps(ProcPath(pid, "/maps"));
+  std::string line;
+  size_t candidates = 0;
+  for (size_t i = 0; i < kMaxLines && std::getline(maps, line); ++i) {
+    // "begin-end rw-s 00000000 device inode   /dev/zero (deleted)"
+    if (line.find(" rw-s 00000000 ") == std::string::npos || !line.ends_with(kLink)) continue;
+    uint64_t begin = 0, end = 0;
+    if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2 || end < begin) continue;
+    const SegmentPlace place = {begin, end - begin};
+    if (!PlaceIsSane(place)) continue;
+    if (++candidates > kMaxCandidates || found.size() >= ring::kMaxSegments) break;
+    if (IsSegment(pid, place)) found.push_back(place);
   }
-  closedir(dir);
-  std::sort(found.begin(), found.end());
   return found;
 }
 

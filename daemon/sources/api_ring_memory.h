@@ -5,8 +5,6 @@
 #ifndef DAEMON_SOURCES_API_RING_MEMORY_H_
 #define DAEMON_SOURCES_API_RING_MEMORY_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -15,19 +13,24 @@
 
 namespace acceltrace::daemon {
 
+// What a process says of a segment of its own.
+struct SegmentPlace {
+  uint64_t address = 0, bytes = 0;  // address 0: there is none, bytes is an errno
+};
+
 struct SegmentMemory {
   Mapping mapping;
   UniqueFd lock;  // held by one tracer at a time; the kernel lets go when it dies
-  dev_t device = 0;
-  ino_t inode = 0;
 };
 
-// The file behind descriptor `fd` of the process. Refused unless reading it can never
-// fault or block: a sealed memfd of a sane size, which no other tracer reads.
-Result<SegmentMemory> TakeSegmentMemory(const UniqueFd& pidfd, int fd);
+// The memory there, of the process that pidfd and its number name. Refused unless reading it can
+// never fault or block: an anonymous shared mapping, whole, of a sane size, which no other tracer
+// reads.
+Result<SegmentMemory> TakeSegmentMemory(uint32_t pid, const UniqueFd& pidfd,
+                                        const SegmentPlace& place);
 
-// Descriptors of the process that look like segments, lowest first; bounded.
-std::vector<int> FindSegments(uint32_t pid);
+// Segments that the process has made, by address; bounded.
+std::vector<SegmentPlace> FindSegments(uint32_t pid);
 
 // What the process's CLOCK_MONOTONIC is ahead of ours (time namespaces).
 int64_t MonotonicOffsetNs(uint32_t pid);

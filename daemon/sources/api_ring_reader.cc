@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "daemon/give_way.h"
+#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -19,10 +21,22 @@ using ring::Slot;
 
 // One KiB: memcpy of more falls back to an instruction that moves byte by byte in some emulators.
 constexpr size_t kChunkSlots = 32;
+// By a system call, which costs as much as some ten events.
+constexpr size_t kFileChunkSlots = 128;
+
+// Reading the clock alone takes a thread longer than this, and a dropped event has a stamp.
+constexpr int64_t kLeastEventNs = 4;
+// Somebody who writes garbage once does so again, and each event of it takes time from others.
+constexpr uint32_t kMaxBadAtOnce = 64;
+
+// Whether a thread can have written so many events between two moments.
+bool Possible(uint64_t events, int64_t from_ns, int64_t to_ns) {
+  return events <= static_cast<uint64_t>(std::max<int64_t>(to_ns - from_ns, 0) / kLeastEventNs);
+}
 
 }  // namespace
 
-Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes) {
+Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes, int64_t since_ns, int file) {
   if (bytes < ring::kPageBytes) return Status::Error("too small for a segment of rings");
   ring::SegmentHeader* shared = static_cast<ring::SegmentHeader*>(memory);
   // Each field once.
@@ -35,9 +49,12 @@ Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes) {
   }
   SegmentReader reader;
   reader.memory_ = memory;
+  reader.file_ = file;
+  reader.unclaimed_ns_ = since_ns;
   reader.layout_ = {load(shared->names), load(shared->threads), load(shared->slot_bits)};
   reader.pid_ = load(shared->pid);
   reader.index_ = load(shared->index);
+  reader.late_ = load(shared->late) != 0;
   const auto clock =
       __atomic_load_n(reinterpret_cast<const uint32_t*>(&shared->clock), __ATOMIC_RELAXED);
   if (!reader.layout_.Valid() || reader.layout_.bytes() != bytes ||
@@ -60,16 +77,19 @@ Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes) {
     // A reader before this one may have left it somewhere.
     reader.rings_[i].tail = reader.rings_[i].limit =
         reader.shared(i)->tail.load(std::memory_order_relaxed);
+    reader.rings_[i].counted_ns = since_ns;
   }
   return reader;
 }
 
 void SegmentReader::SkipBacklog() {
+  looked_ns_ = unclaimed_ns_ = MonotonicNs();
   for (size_t i = 0; i < rings_.size(); ++i) {
     rings_[i].tail = rings_[i].limit = shared(i)->head.load(std::memory_order_acquire);
     shared(i)->tail.store(rings_[i].tail, std::memory_order_release);
     rings_[i].dropped = shared(i)->dropped.load(std::memory_order_acquire);
     shared(i)->dropped_seen.store(rings_[i].dropped, std::memory_order_release);
+    rings_[i].counted_ns = looked_ns_;
     shared(i)->set_up.store(0, std::memory_order_relaxed);
   }
   unclaimed_ = header()->unclaimed.load(std::memory_order_acquire);
@@ -81,21 +101,26 @@ void SegmentReader::Damaged(const char* what) {
 }
 
 uint32_t SegmentReader::Look() {
+  looked_ns_ = MonotonicNs();
   uint64_t most = 0;
   for (size_t i = 0; i < rings_.size(); ++i) {
+    Ring& ring = rings_[i];
     ring::ThreadRing* from = shared(i);
     // In this order: a closed ring's head does not move.
-    rings_[i].closed = from->state.load(std::memory_order_acquire) ==
-                       static_cast<uint32_t>(ring::RingState::kClosed);
+    ring.closed = from->state.load(std::memory_order_acquire) ==
+                  static_cast<uint32_t>(ring::RingState::kClosed);
     const uint64_t head = from->head.load(std::memory_order_acquire);
-    if (head == rings_[i].limit) continue;
-    if (head - rings_[i].tail > layout_.slots()) {
-      Damaged("a ring's head is where it cannot be");
-      rings_[i].tail = head;
-      from->tail.store(head, std::memory_order_release);
+    ring.bad = 0;
+    if (head != ring.limit) {
+      // It only ever goes forward, and not past what was read by more than a ring.
+      if (head - ring.tail > layout_.slots() || head - ring.limit > layout_.slots()) {
+        Damaged("a ring's head is where it cannot be");
+        ring.tail = ring.mark = head;
+        from->tail.store(head, std::memory_order_release);
+      }
+      ring.limit = head;
     }
-    rings_[i].limit = head;
-    most = std::max(most, head - rings_[i].tail);
+    most = std::max(most, ring.limit - ring.tail);
   }
   return static_cast<uint32_t>(most * 1000 >> layout_.slot_bits);
 }
@@ -123,40 +148,50 @@ uint32_t SegmentReader::Filling() const {
 size_t SegmentReader::Read(size_t max_slots, RingSink* sink) {
   size_t taken = 0;
   // Not always from the first on: a flood in one must not starve the others.
-  for (size_t i = 0; i < rings_.size(); ++i) {
+  for (size_t i = 0; i < rings_.size() && sink->MayGoOn(); ++i) {
     const size_t index = (next_ring_ + i) % rings_.size();
     taken += ReadRing(index, max_slots - taken, sink);
-    if (taken >= max_slots) {
+    if (taken >= max_slots || !sink->MayGoOn()) {
       next_ring_ = (index + 1) % rings_.size();
       break;
     }
   }
-  const uint64_t unclaimed = header()->unclaimed.load(std::memory_order_acquire);
-  if (unclaimed > unclaimed_) {
-    sink->OnRingLoss(unclaimed - unclaimed_,
-                     header()->unclaimed_first.exchange(0, std::memory_order_relaxed),
-                     header()->unclaimed_last.load(std::memory_order_relaxed));
-    counts_.lost += unclaimed - unclaimed_;
-    unclaimed_ = unclaimed;
-  }
+  TakeUnclaimed(sink);
   return taken;
+}
+
+// False: the kernel does not read it, so it is not there.
+bool SegmentReader::CopySlots(size_t index, uint64_t at, size_t count, Slot* slots) const {
+  const size_t ring_at = layout_.slots_at() + index * layout_.ring_bytes();
+  const size_t begin = at & (layout_.slots() - 1);
+  const size_t first = std::min<size_t>(count, layout_.slots() - begin);
+  const auto copy = [&](size_t offset, size_t bytes, void* into) {
+    if (bytes == 0) return true;
+    if (file_ >= 0) {
+      return pread(file_, into, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+    }
+    std::memcpy(into, static_cast<const char*>(memory_) + offset, bytes);
+    return true;
+  };
+  return copy(ring_at + begin * sizeof(Slot), first * sizeof(Slot), slots) &&
+         copy(ring_at, (count - first) * sizeof(Slot), slots + first);
 }
 
 size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
   Ring& ring = rings_[index];
   ring::ThreadRing* from = shared(index);
-  const uint64_t begin = ring.tail;
+  size_t read = 0;  // without what is skipped
   if (ring.tail != ring.limit) {
-    const uint64_t mask = layout_.slots() - 1;
-    const auto* slots = reinterpret_cast<const Slot*>(
-        static_cast<const char*>(memory_) + layout_.slots_at() + index * layout_.ring_bytes());
     const uint32_t tid = from->tid.load(std::memory_order_relaxed);
-    Slot chunk[kChunkSlots];
-    while (ring.tail != ring.limit && ring.tail - begin < max_slots) {
-      const size_t available = std::min<size_t>(ring.limit - ring.tail, kChunkSlots);
-      const size_t first = std::min<size_t>(available, layout_.slots() - (ring.tail & mask));
-      std::memcpy(chunk, slots + (ring.tail & mask), first * sizeof(Slot));
-      std::memcpy(chunk + first, slots, (available - first) * sizeof(Slot));
+    Slot chunk[kFileChunkSlots];
+    const size_t chunk_slots = file_ >= 0 ? kFileChunkSlots : kChunkSlots;
+    while (ring.tail != ring.limit && read < max_slots && sink->MayGoOn()) {
+      const size_t available = std::min<size_t>(ring.limit - ring.tail, chunk_slots);
+      if (!CopySlots(index, ring.tail, available, chunk)) {
+        Damaged("a ring's memory cannot be read");
+        ring.tail = ring.limit;
+        break;
+      }
       size_t used = 0;
       // An event at the chunk's end may go on in the next one.
       const bool last = available == ring.limit - ring.tail;
@@ -167,9 +202,18 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
           used += 2;
           continue;
         }
+        const uint64_t bad = counts_.bad;
         used += TakeEvent(at, available - used, tid, sink);
+        ring.bad += counts_.bad != bad;
+        if (ring.bad >= kMaxBadAtOnce || !sink->MayGoOn()) break;
       }
       ring.tail += used;
+      read += used;
+      if (ring.bad >= kMaxBadAtOnce && ring.tail != ring.limit) {
+        // How much more there is of it has the same word as the rest: it is one bad thing.
+        ++counts_.bad;
+        ring.tail = ring.limit;
+      }
       // Whoever goes on writing has its room back at once.
       from->tail.store(ring.tail, std::memory_order_release);
       GiveWay();
@@ -183,7 +227,18 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
     ring.closed = false;
     from->state.store(static_cast<uint32_t>(ring::RingState::kFree), std::memory_order_release);
   }
-  return ring.tail - begin;
+  return read;
+}
+
+void SegmentReader::GiveUp(RingSink* sink) {
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    const uint64_t slots = rings_[i].limit - rings_[i].tail;
+    if (slots == 0) continue;
+    counts_.lost += slots;
+    sink->OnRingLoss(slots, 0, UINT64_MAX);
+    rings_[i].tail = rings_[i].limit;
+    shared(i)->tail.store(rings_[i].tail, std::memory_order_release);
+  }
 }
 
 bool SegmentReader::IsPair(const Slot* slots) const {
@@ -229,19 +284,40 @@ size_t SegmentReader::TakeEvent(const Slot* slots, size_t available, uint32_t ti
   return used;
 }
 
+// A count is the process's word: believed only if so many events can have been written since it was
+// looked at last. What is not believed is added to nothing; from there on it counts anew.
 void SegmentReader::TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sink) {
   const uint64_t dropped = from->dropped.load(std::memory_order_acquire);
+  const int64_t before_ns = std::exchange(ring->counted_ns, looked_ns_);
   if (dropped == ring->dropped) return;
   const uint64_t first = from->drop_first.load(std::memory_order_relaxed);
   const uint64_t last = from->drop_last.load(std::memory_order_relaxed);
-  if (dropped > ring->dropped) {
-    counts_.lost += dropped - ring->dropped;
-    sink->OnRingLoss(dropped - ring->dropped, first, last);
+  const uint64_t more = dropped - ring->dropped;  // huge if it went back
+  if (Possible(more, before_ns, MonotonicNs())) {
+    counts_.lost += more;
+    sink->OnRingLoss(more, first, last);
   } else {
-    Damaged("a ring's count of drops went back");
+    Damaged("a ring counts more drops than its thread can have had, or fewer than before");
   }
   ring->dropped = dropped;
   from->dropped_seen.store(dropped, std::memory_order_release);
+}
+
+// Likewise, of all the threads that the kernel can have let run at a time.
+void SegmentReader::TakeUnclaimed(RingSink* sink) {
+  const uint64_t unclaimed = header()->unclaimed.load(std::memory_order_acquire);
+  const int64_t before_ns = std::exchange(unclaimed_ns_, looked_ns_);
+  if (unclaimed == unclaimed_) return;
+  static const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L));
+  const uint64_t more = unclaimed - unclaimed_;
+  if (Possible(more / cpus, before_ns, MonotonicNs())) {
+    sink->OnRingLoss(more, header()->unclaimed_first.exchange(0, std::memory_order_relaxed),
+                     header()->unclaimed_last.load(std::memory_order_relaxed));
+    counts_.lost += more;
+  } else {
+    Damaged("more events of threads without a ring than there can have been, or fewer than before");
+  }
+  unclaimed_ = unclaimed;
 }
 
 void SegmentReader::Answer(ring::Reader reader) {

@@ -35,6 +35,9 @@ class RingSink {
   virtual void OnRingSetUp(uint64_t stamps) { static_cast<void>(stamps); }
   // dropped events: how many since the last time, and their stamps.
   virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
+  // Asked after each text, which may cost much more than a call: false ends Read, and what remains
+  // stays.
+  virtual bool MayGoOn() const { return true; }
 };
 
 class SegmentReader {
@@ -43,14 +46,17 @@ class SegmentReader {
     uint64_t out = 0, lost = 0, bad = 0;
   };
 
-  // memory: of `bytes`, mapped for reading and writing as long as this lives. Errors:
-  // it is no segment of this version.
-  static Result<SegmentReader> Open(void* memory, size_t bytes);
+  // memory: of `bytes`, mapped for reading and writing as long as this lives. since_ns: nothing in
+  // it was written before. file: the same memory, or negative; slots are then read by it, since a
+  // page that nobody has written would otherwise be made by the reader, at the reader's expense.
+  // Errors: it is no segment of this version.
+  static Result<SegmentReader> Open(void* memory, size_t bytes, int64_t since_ns, int file);
 
   const std::vector<std::string>& names() const { return names_; }
   uint32_t pid() const { return pid_; }
   uint32_t index() const { return index_; }
   ring::StampClock clock() const { return clock_; }
+  bool late() const { return late_; }  // calls were made before, while it was not recorded
 
   // What was written and lost so far is nobody's: this reader came later.
   void SkipBacklog();
@@ -66,8 +72,12 @@ class SegmentReader {
   // How full the fullest ring is now, in permille; from any thread.
   uint32_t Filling() const;
 
-  // Hands over at most max_slots and what remains stays. Returns the slots taken.
+  // Hands over max_slots, or as many more as are read at a time, and what remains stays. Returns
+  // the slots taken.
   size_t Read(size_t max_slots, RingSink* sink);
+
+  // What was written by the last Look() and not read counts as lost, a slot as an event.
+  void GiveUp(RingSink* sink);
 
   // Announces to the process who reads, and wakes it.
   void Answer(ring::Reader reader);
@@ -80,6 +90,8 @@ class SegmentReader {
   struct Ring {
     uint64_t tail = 0, limit = 0, mark = 0;
     uint64_t dropped = 0;
+    int64_t counted_ns = 0;  // no drop that is in `dropped` came later
+    uint32_t bad = 0;        // events since the last Look()
     bool closed = false;
   };
 
@@ -90,19 +102,25 @@ class SegmentReader {
            index;
   }
   size_t ReadRing(size_t index, size_t max_slots, RingSink* sink);
+  bool CopySlots(size_t index, uint64_t at, size_t count, ring::Slot* slots) const;
   bool IsPair(const ring::Slot* slots) const;
   size_t TakeEvent(const ring::Slot* slots, size_t available, uint32_t tid, RingSink* sink);
   void TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sink);
+  void TakeUnclaimed(RingSink* sink);
   void Damaged(const char* what);
 
   void* memory_ = nullptr;
+  int file_ = -1;
   ring::Layout layout_;
   uint32_t pid_ = 0, index_ = 0;
+  bool late_ = false;
   ring::StampClock clock_ = ring::StampClock::kMonotonic;
   std::vector<std::string> names_;
   std::vector<Ring> rings_;
   size_t next_ring_ = 0;
   uint64_t unclaimed_ = 0;
+  int64_t unclaimed_ns_ = 0;  // as Ring::counted_ns
+  int64_t looked_ns_ = 0;     // before the last Look() read anything
   Counts counts_;
   std::string damage_;
 };

@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <climits>
 #include <cstring>
 #include <utility>
 
+#include "daemon/bpf/records.h"
+#include "daemon/say.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -16,6 +20,8 @@ namespace {
 
 using ring::Kind;
 using ring::Slot;
+
+static_assert(ACT_ANSWER_SIGNAL == ring::kAnswerSignal);
 
 constexpr char kHopName[] = "api-ring";
 constexpr size_t kMaxProcesses = 4096;
@@ -27,6 +33,19 @@ constexpr int64_t kCheckNs = 500'000'000;           // for processes that died u
 // Some 100 microseconds of work. Then the other sources have their turn: while calls come as fast
 // as they are read, a device's ring would fill.
 constexpr size_t kMaxSlotsPerDrain = 1 << 12;
+// Read at the end of a process, before its calls are closed: all that the library's first segment
+// holds. And out of turn in all where threads end, which a process can have happen at any rate.
+constexpr size_t kMaxSlotsAtEnd = 1 << 21;
+constexpr size_t kMaxEndsPerDrain = 1 << 18;
+// A text that nobody had before costs a hundred times as much as a call: it is kept, and written. A
+// process may have so many in a second, and so many at once; more of them wait in its rings.
+constexpr int64_t kFreshPerS = 50'000;
+constexpr int64_t kMostFresh = 16'384;
+constexpr int64_t kThreadIsFresh = 8;  // its name is read from /proc
+constexpr int64_t kNsPerS = 1'000'000'000;
+// Of announcements of a process that has rings: the library makes none.
+constexpr uint32_t kMostRefused = 2 * ring::kMaxSegments;
+constexpr uint32_t kMostDamageSaid = 16;  // processes
 
 }  // namespace
 
@@ -53,11 +72,13 @@ struct ApiRings::Process : RingSink {
   }
 
   void Note(uint32_t tid) {
-    if (tid == last_tid) return;
+    if (depth != nullptr && tid == last_tid) return;  // a ring may say 0, too
     last_tid = tid;
     rings->note_thread_(pid, tid);
     if (open.size() >= kMaxThreads) open.clear();
-    depth = &open[tid];
+    const auto [entry, fresh] = open.try_emplace(tid);
+    if (fresh) fresh_left -= kThreadIsFresh;
+    depth = &entry->second;
   }
 
   Verdict OnRingCall(uint32_t tid, const Slot& slot) override {
@@ -112,6 +133,10 @@ struct ApiRings::Process : RingSink {
     Note(tid);
     ++rings->written_.texts;
     const uint32_t name = rings->handler_->Intern(text);
+    if (name > newest_name) {  // they are numbered as they come
+      newest_name = name;
+      --fresh_left;
+    }
     switch (static_cast<Kind>(slot.kind)) {
       case Kind::kOpName:
         rings->handler_->OnOpName(pid, slot.arg, name);
@@ -126,6 +151,17 @@ struct ApiRings::Process : RingSink {
     return Verdict::kTaken;
   }
 
+  bool MayGoOn() const override { return fresh_left > 0; }
+
+  void Refill(int64_t now_ns) {
+    const int64_t since = std::clamp<int64_t>(now_ns - refilled_ns, 0, kNsPerS);
+    const int64_t more = since * kFreshPerS / kNsPerS;
+    if (more == 0) return;
+    refilled_ns = now_ns;
+    fresh_left = std::min(fresh_left + more, kMostFresh);
+    waits.store(!MayGoOn(), std::memory_order_relaxed);
+  }
+
   void OnRingSetUp(uint64_t stamps) override {
     if (clock != ring::StampClock::kTsc) return;  // the writer counts TSC there, too
     ++rings->written_.rings;
@@ -137,7 +173,7 @@ struct ApiRings::Process : RingSink {
     loss.hop = kHopName;
     loss.count = count;
     loss.first = std::clamp(TimeNs(first), since_ns, until_ns);
-    loss.last = std::clamp(TimeNs(last), loss.first, until_ns);
+    loss.last = last == UINT64_MAX ? until_ns : std::clamp(TimeNs(last), loss.first, until_ns);
     rings->handler_->OnLoss(loss);
   }
 
@@ -153,6 +189,12 @@ struct ApiRings::Process : RingSink {
   uint32_t* depth = nullptr;                    // of last_tid
   std::vector<uint32_t> names;                  // string ids, by the library's numbers
   std::vector<Segment> segments;
+  size_t next_segment = 0;
+  uint32_t refused = 0;
+  int64_t fresh_left = kMostFresh, refilled_ns = 0;
+  std::atomic<bool> waits =
+      false;  // until it may have more texts: how full its rings are is no hurry
+  uint32_t newest_name = 0;
 };
 
 ApiRings::ApiRings(EventHandler* handler, std::function<void(uint32_t, uint32_t)> note_thread)
@@ -166,12 +208,15 @@ ApiRings::~ApiRings() {
 
 void ApiRings::AddStamp() { scale_.Add(StampScale::Read()); }
 
-Status ApiRings::Take(uint32_t pid, int fd) {
+Result<bool> ApiRings::Take(uint32_t pid, const SegmentPlace& place) {
   const auto found = processes_.find(pid);
   if (found == processes_.end() && processes_.size() >= kMaxProcesses) {
     return Status::Error("too many processes have rings");
   }
-  if (fd < 0) return Status::Error("it could not make rings: " + std::string(strerror(-fd)));
+  if (place.address == 0) {
+    const int error = static_cast<int>(std::min<uint64_t>(place.bytes, INT_MAX));
+    return Status::Error(std::string("it could not make rings: ") + strerror(error));
+  }
   std::unique_ptr<Process> fresh;
   Process* process = found != processes_.end() ? found->second.get() : nullptr;
   if (process == nullptr) {
@@ -180,17 +225,19 @@ Status ApiRings::Take(uint32_t pid, int fd) {
     fresh = std::make_unique<Process>(pid, this, std::move(pidfd));
     process = fresh.get();
   }
-  if (process->segments.size() >= ring::kMaxSegments) {
+  if (process->segments.size() >= ring::kMaxSegments || process->refused >= kMostRefused) {
     return Status::Error("it has too many segments of rings");
   }
-  auto memory = TakeSegmentMemory(process->pidfd, fd);
+  ++process->refused;  // unless it is taken
+  auto memory = TakeSegmentMemory(pid, process->pidfd, place);
   if (!memory.ok()) return memory.status();
   if (bytes_ + memory.value().mapping.bytes() > kMaxBytes) {
     return Status::Error("the rings of all processes take too much memory");
   }
-  auto reader = SegmentReader::Open(memory.value().mapping.get(), memory.value().mapping.bytes());
+  auto reader = SegmentReader::Open(memory.value().mapping.get(), memory.value().mapping.bytes(),
+                                    start_ns_, memory.value().lock.get());
   if (!reader.ok()) return reader.status();
-  // A forked child has its parent's descriptors, too.
+  // A forked child may have its parent's memory, too.
   if (reader.value().pid() != InnermostPid(pid)) {
     return Status::Error("the rings are another process's");
   }
@@ -200,6 +247,7 @@ Status ApiRings::Take(uint32_t pid, int fd) {
     process->since_ns = start_ns_;
     for (const std::string& name : reader.value().names()) {
       process->names.push_back(handler_->Intern(name));
+      process->newest_name = std::max(process->newest_name, process->names.back());
     }
     const std::lock_guard<std::mutex> lock(segments_mutex_);
     processes_[pid] = std::move(fresh);
@@ -213,15 +261,16 @@ Status ApiRings::Take(uint32_t pid, int fd) {
     const std::lock_guard<std::mutex> lock(segments_mutex_);
     process->segments.push_back({std::move(memory).value(), std::move(reader).value()});
   }
+  --process->refused;
   process->segments.back().reader.Answer(ring::Reader::kReading);
-  return {};
+  return process->segments.size() == 1 && process->segments.back().reader.late();
 }
 
 bool ApiRings::Adopt(uint32_t pid) {
   if (has(pid)) return true;
   const int64_t now_ns = MonotonicNs();
-  for (const int fd : FindSegments(pid)) {
-    if (!Take(pid, fd).ok()) continue;
+  for (const SegmentPlace& place : FindSegments(pid)) {
+    if (!Take(pid, place).ok()) continue;
     Process* process = processes_[pid].get();
     process->since_ns = now_ns;
     process->segments.back().reader.SkipBacklog();
@@ -229,40 +278,62 @@ bool ApiRings::Adopt(uint32_t pid) {
   return has(pid);
 }
 
+// Not always from the first segment on, as with rings.
 size_t ApiRings::Read(Process* process, size_t max_slots) {
   size_t taken = 0;
-  for (Segment& segment : process->segments) {
-    if (taken < max_slots) taken += segment.reader.Read(max_slots - taken, process);
+  const size_t count = process->segments.size();
+  for (size_t i = 0; i < count && taken < max_slots && process->MayGoOn(); ++i) {
+    const size_t at = (process->next_segment + i) % count;
+    taken += process->segments[at].reader.Read(max_slots - taken, process);
+    if (taken >= max_slots) process->next_segment = (at + 1) % count;
   }
   return taken;
 }
 
-void ApiRings::DrainProcess(uint32_t pid) {
-  const auto found = processes_.find(pid);
-  if (found == processes_.end()) return;
-  Process* process = found->second.get();
+// What the process has written by now, before an event that ends calls.
+size_t ApiRings::DrainAtEnd(Process* process, size_t max_slots) {
   for (Segment& segment : process->segments) segment.reader.Look();
   AddStamp();
   process->until_ns = MonotonicNs();
-  Read(process, SIZE_MAX);  // each ring's limit stands, so that this ends
+  process->Refill(process->until_ns);
+  return Read(process, max_slots);
 }
 
 void ApiRings::Forget(uint32_t pid) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
-  DrainProcess(pid);
-  Release(found->second.get(), ring::Reader::kNone);
+  Process* process = found->second.get();
+  process->fresh_left += kMostFresh;  // it has no other time to wait for
+  (void)DrainAtEnd(process, kMaxSlotsAtEnd);
+  for (Segment& segment : process->segments) segment.reader.GiveUp(process);
+  SayDamage(*process);
+  Release(process, ring::Reader::kNone);
   const std::lock_guard<std::mutex> lock(segments_mutex_);
   processes_.erase(found);
+}
+
+void ApiRings::SayDamage(const Process& process) {
+  for (const Segment& segment : process.segments) {
+    if (segment.reader.damage().empty() || damage_said_ >= kMostDamageSaid) continue;
+    ++damage_said_;
+    Say("warning: what process " + std::to_string(process.pid) +
+        " says of its API calls is not to be believed (" + segment.reader.damage() +
+        "): its trace has them at hop " + kHopName + " as bad; look at what it links against");
+    return;
+  }
 }
 
 void ApiRings::OnExit(uint32_t pid, uint32_t tid) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
-  DrainProcess(pid);
-  found->second->open.erase(tid);
-  found->second->last_tid = 0;
-  if (pid == tid) found->second->exiting = true;
+  Process* process = found->second.get();
+  if (pid == tid || ends_left_ > 0) {
+    const size_t most = pid == tid ? kMaxSlotsAtEnd : ends_left_;
+    ends_left_ -= std::min(ends_left_, DrainAtEnd(process, most));
+  }
+  process->open.erase(tid);
+  process->depth = nullptr;
+  if (pid == tid) process->exiting = true;
 }
 
 // Only once the kernel says so is nobody left who could write.
@@ -301,6 +372,7 @@ uint32_t ApiRings::Filling() const {
   if (!lock.owns_lock()) return kFull;
   uint32_t permille = 0;
   for (const auto& [pid, process] : processes_) {
+    if (process->waits.load(std::memory_order_relaxed)) continue;
     for (const Segment& segment : process->segments) {
       permille = std::max(permille, segment.reader.Filling());
     }
@@ -310,11 +382,14 @@ uint32_t ApiRings::Filling() const {
 
 Pace ApiRings::Drain(int64_t now_ns) {
   Pace pace;
+  ends_left_ = kMaxEndsPerDrain;
   ForgetDead(now_ns);
   if (processes_.empty()) return pace;
   for (const auto& [pid, process] : processes_) {
+    process->Refill(now_ns);
     for (Segment& segment : process->segments) {
-      pace.fill_permille = std::max(pace.fill_permille, segment.reader.Look());
+      const uint32_t fill_permille = segment.reader.Look();
+      if (process->MayGoOn()) pace.fill_permille = std::max(pace.fill_permille, fill_permille);
     }
   }
   // After the look: no event that is read now has a later stamp.
@@ -326,6 +401,7 @@ Pace ApiRings::Drain(int64_t now_ns) {
     if (at == processes_.end()) at = processes_.begin();
     at->second->until_ns = until_ns;
     const size_t taken = Read(at->second.get(), rest);
+    at->second->waits.store(!at->second->MayGoOn(), std::memory_order_relaxed);
     if (taken >= rest) {
       next_pid_ = at->first + 1;
       pace.next_ns = now_ns;

@@ -30,9 +30,10 @@ class ApiRings {
   ApiRings(EventHandler* handler, std::function<void(uint32_t, uint32_t)> note_thread);
   ~ApiRings();
 
-  // A process says that `fd` of its own is a segment of rings. The answer is not sent yet.
+  // A process says that it has a segment of rings there. The answer is not sent yet.
+  // true: it is the process's first one here, and calls were made before.
   // Errors: it is none, it cannot be had, or there are too many.
-  Status Take(uint32_t pid, int fd);
+  Result<bool> Take(uint32_t pid, const SegmentPlace& place);
 
   // A running process may have rings from an earlier recording: takes them all, from
   // now on. false: it has none that could be taken.
@@ -42,9 +43,8 @@ class ApiRings {
   // Now or earlier in this recording.
   bool Had(uint32_t pid) const { return ever_.count(pid) != 0; }
 
-  // Everything that the process has written by now, before an event that ends calls.
-  void DrainProcess(uint32_t pid);
-  // ... and it writes no more into these rings: it executes another program, or is gone.
+  // The process writes no more into these rings: it executes another program, or is gone. What it
+  // has written is read, within bounds; the rest counts as lost.
   void Forget(uint32_t pid);
 
   // A thread ends, the process perhaps with it.
@@ -84,6 +84,8 @@ class ApiRings {
 
   void AddStamp();
   void ForgetDead(int64_t now_ns);
+  size_t DrainAtEnd(Process* process, size_t max_slots);
+  void SayDamage(const Process& process);
   size_t Read(Process* process, size_t max_slots);
   void Release(Process* process, ring::Reader answer);
   void Settle(const Process& process);
@@ -99,6 +101,8 @@ class ApiRings {
   std::map<uint32_t, std::unique_ptr<Process>> processes_;
   std::set<uint32_t> ever_;
   uint32_t next_pid_ = 0;
+  size_t ends_left_ = 0;  // slots that may be read out of turn until the next Drain
+  uint32_t damage_said_ = 0;
   SegmentReader::Counts settled_;  // of segments that are gone
 };
 

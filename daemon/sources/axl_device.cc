@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "daemon/permission.h"
 #include "daemon/sources/system_readers.h"
 
 namespace acceltrace::daemon {
@@ -91,7 +92,10 @@ Result<std::shared_ptr<AxlDevice>> AxlDevice::Open(const std::string& path) {
   if (!fd.valid()) {
     const int error = errno;
     std::string hint;
-    if (error == EACCES || error == EPERM) hint = "; run as root or join the device's group";
+    if (error == EACCES || error == EPERM) {
+      hint = geteuid() != 0 ? "; run as root or join the device's group"
+                            : "; a container needs the device to be given to it";
+    }
     if (error == ENODEV || error == ENXIO) hint = "; the device is gone, see dmesg";
     return Status::Error("cannot open " + path + ": " + strerror(error) + hint);
   }
@@ -192,9 +196,8 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
       case EBUSY:
         return Status::Error(name_ + ": its trace ring is held " + RingHolder(name_));
       case EPERM:
-        return Status::Error(name_ +
-                             ": no permission to open the trace ring; run as root or with "
-                             "CAP_PERFMON");
+        return Status::Error(name_ + ": no permission to open the trace ring; " +
+                             HowToBeAllowed("CAP_PERFMON"));
       default:
         return IoctlError(name_, "opening the trace ring");
     }
@@ -238,6 +241,21 @@ Result<AxlDevice::DriverRing> AxlDevice::OpenDriverRing(uint32_t max_log2_record
   ring.job_ns = open.job_ps / 1e3;
   ring.wait_ns = open.wait_ps / 1e3;
   return ring;
+}
+
+std::vector<axl_client> AxlDevice::Clients() {
+  constexpr size_t kMost = 65536;
+  std::vector<axl_client> found;
+  axl_client rows[AXL_MAX_CLIENTS];
+  axl_clients ask = {};
+  do {
+    ask.clients = reinterpret_cast<uintptr_t>(rows);
+    ask.count = AXL_MAX_CLIENTS;
+    if (Ioctl(fd_.get(), AXL_IOCTL_CLIENTS, &ask) < 0) break;
+    found.insert(found.end(), rows, rows + std::min<uint32_t>(ask.count, AXL_MAX_CLIENTS));
+    if (!found.empty()) ask.after = found.back().file;
+  } while (ask.count == AXL_MAX_CLIENTS && found.size() < kMost);
+  return found;
 }
 
 void AxlDevice::TraceJobsInFlight() {

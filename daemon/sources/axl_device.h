@@ -58,6 +58,9 @@ class AxlDevice {
   // privilege, or with a driver that cannot, nothing happens.
   void TraceJobsInFlight();
 
+  // The files of the device that are open, as the driver knows them. Without the privilege none.
+  std::vector<axl_client> Clients();
+
  private:
   AxlDevice(UniqueFd fd, std::string name, const axl_info& info)
       : fd_(std::move(fd)), name_(std::move(name)), info_(info) {}

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "daemon/privileges.h"
+#include "daemon/say.h"
 #include "daemon/sources/api_ring_memory.h"
 #include "daemon/sources/bpf_calibration.h"
 #include "daemon/sources/bpf_source_impl.h"
@@ -81,7 +82,7 @@ Status BpfSource::Impl::AttachRoles() {
 }
 
 bool BpfSource::Impl::IsTracked(uint32_t pid) {
-  act_tracked value;
+  act_tracked value = {};
   return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.tracked), &pid, &value) == 0;
 }
 
@@ -108,6 +109,19 @@ bool BpfSource::Impl::WasTracked(uint32_t pid, int64_t time_ns, bool now) {
 void BpfSource::Impl::OnLeft(uint32_t pid, int64_t time_ns) {
   if (left_ns.size() >= ACT_MAX_TRACKED) left_ns.clear();
   left_ns[pid] = time_ns;
+  // What it had opened and has handed on is not its present program's.
+  const int map = bpf_map__fd(skeleton->maps.clients);
+  std::vector<uint32_t> gone;
+  uint32_t client = 0, next = 0, owner = 0;
+  const uint32_t* last = nullptr;
+  for (uint32_t looked = 0; looked < ACT_MAX_TRACKED && bpf_map_get_next_key(map, last, &next) == 0;
+       ++looked, last = &client) {
+    client = next;
+    if (bpf_map_lookup_elem(map, &client, &owner) == 0 && owner == pid) gone.push_back(client);
+  }
+  for (const uint32_t each : gone) bpf_map_delete_elem(map, &each);
+  client_owners.clear();
+  __atomic_store_n(&skeleton->bss->last_owner, 0, __ATOMIC_RELAXED);
 }
 
 void BpfSource::Impl::OnProviderEvent(const HostEvent& event) {
@@ -212,7 +226,9 @@ bool BpfSource::Impl::AttachUsdt(const std::string& library, const std::string& 
 // Rings if the library has them, its other probes only if not. library: a path that can be
 // opened here; name: what to call it.
 bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::string& name) {
-  if (!options.rings || ElfProbes(library, kProvider).count("ring_ready") == 0 ||
+  // The answer is there before the question: ring_ready's semaphore is what makes processes ask.
+  if (!options.rings || ElfProbes(library, kProvider).count("ring_wanted") == 0 ||
+      !AttachProbe(skeleton->progs.ring_wanted, library, name, "ring_wanted") ||
       !AttachProbe(skeleton->progs.ring_ready, library, name, "ring_ready")) {
     return AttachUsdt(library, name);
   }
@@ -232,7 +248,7 @@ bool BpfSource::Impl::AttachLibrary(const std::string& library, const std::strin
 void BpfSource::Impl::UseProbes() {
   probes_used = true;
   if (ring_user) ring_user->HasProbes();
-  const AttachRights rights(started);
+  const WithRights rights(Rights::kAttaching);
   for (const RingLibrary& library : std::exchange(ring_libraries, {})) {
     AttachUsdt(library.path, library.name);
   }
@@ -249,17 +265,37 @@ void BpfSource::Impl::ShareRings() {
   if (options.system_wide && ring_user->AnyOther()) UseProbes();
 }
 
+// why: of what is new the copy's name, else what is in the way.
 LibraryFinder::Found BpfSource::Impl::LookForLibrary(uint32_t pid, std::string* why) {
   if (!options.rings && !options.usdt) return LibraryFinder::Found::kKnown;
   std::optional<ProbeGate> gate;  // only to attach: else its calls are seen already
-  return finder.Look(
+  std::string copy;
+  const LibraryFinder::Found found = finder.Look(
       pid,
       [&](const std::string& path, const std::string& name) {
         if (!gate) gate.emplace(this, pid);
-        const AttachRights rights(started);
+        const WithRights rights(Rights::kAttaching);
+        copy = name;
         return AttachLibrary(path, name);
       },
       why);
+  if (found == LibraryFinder::Found::kNew) *why = copy;
+  return found;
+}
+
+// Of a process that has no copy of the library mapped, or ended before that could be looked at.
+std::string BpfSource::Impl::NoLibraryReason(uint32_t pid, bool looked_at) const {
+  if (looked_at && access(fmt::format("/proc/{}/maps", pid).c_str(), F_OK) == 0) {
+    return fmt::format(
+        "it has no library with probes of {} mapped: the one that it runs was made without "
+        "sys/sdt.h, or lost its section .note.stapsdt; take one that has them",
+        kProvider);
+  }
+  return fmt::format(
+      "it ended before its libraries could be looked at, and runs another copy of the API library "
+      "than {}: name its copy with --libaxl FILE, or put its folder into LD_LIBRARY_PATH",
+      options.libraries.empty() ? "any that was found"
+                                : fmt::format("{}", fmt::join(options.libraries, ", ")));
 }
 
 void BpfSource::Impl::UseProbesFor(uint32_t pid) {
@@ -319,21 +355,24 @@ void BpfSource::Impl::OnDriverUse(uint32_t pid) {
     case LibraryFinder::Found::kKnown:
       if (!AdoptRings(pid) && found == LibraryFinder::Found::kKnown) return;  // on their way
       if (found == LibraryFinder::Found::kNew) {
-        fprintf(stderr,
-                "acceltraced: process %u runs another copy of the API library: its calls are seen "
-                "from now on\n",
-                pid);
+        Say(fmt::format(
+            "process {} runs another copy of the API library, {}: its calls are seen from now on; "
+            "--libaxl {} has them seen from the first one",
+            pid, why, why));
+        user->second = fmt::format(
+            "its copy of the API library, {}, was found after its last call: name it with "
+            "--libaxl {}, or put its folder into LD_LIBRARY_PATH",
+            why, why);
       }
       SeeCallsFromHere(pid);
       return;
     case LibraryFinder::Found::kNothing:
-      why = fmt::format("it has no library with probes of {} mapped", kProvider);
+      why = NoLibraryReason(pid, true);
       break;
     case LibraryFinder::Found::kUnreadable:
       break;
   }
-  fprintf(stderr, "acceltraced: warning: API calls of process %u cannot be seen: %s\n", pid,
-          why.c_str());
+  Say(fmt::format("warning: API calls of process {} cannot be seen: {}", pid, why));
   user->second = why;
 }
 
@@ -341,7 +380,7 @@ void BpfSource::Impl::ReportUnseen() {
   if (!options.rings && !options.usdt) return;  // nobody asked for them
   for (const auto& [pid, why] : users) {
     if (!rings.Had(pid) && !events.SawCalls(pid)) {
-      handler->OnUnseen(pid, why.empty() ? "no call was recorded" : why);
+      handler->OnUnseen(pid, why.empty() ? NoLibraryReason(pid, false) : why);
     }
   }
 }
@@ -351,12 +390,12 @@ void BpfSource::Impl::SetRinged(uint32_t pid) {
   (void)bpf_map_update_elem(bpf_map__fd(skeleton->maps.ringed), &pid, &one, BPF_ANY);
 }
 
-void BpfSource::Impl::OnRingReady(uint32_t pid, int fd, uint32_t version) {
-  (void)version;  // is in the segment, too
+void BpfSource::Impl::OnRingReady(uint32_t pid, const SegmentPlace& place) {
   if (ring_user && !rings.has(pid) && ring_user->LeavesTo(pid)) return;
   if (probed.count(pid) != 0) return;
-  if (rings.Take(pid, fd).ok()) {
+  if (const auto late = rings.Take(pid, place); late.ok()) {
     SetRinged(pid);
+    if (late.value()) SeeCallsFromHere(pid);
   } else if (!rings.has(pid) && !probes_used) {
     UseProbesFor(pid);
     probed.insert(pid);

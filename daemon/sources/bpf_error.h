@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "daemon/permission.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
@@ -18,9 +19,16 @@ namespace acceltrace::daemon {
 inline Status BpfLoadError(int error, const std::string& warning = {}) {
   // The verifier says EACCES, too, of a program that it does not take: not for want of rights.
   if (error == -EPERM || (error == -EACCES && geteuid() != 0)) {
+    return Status::Error("no permission to load BPF programs; " +
+                         HowToBeAllowed("CAP_BPF and CAP_PERFMON"));
+  }
+  if (error == -EMFILE || error == -ENFILE) {
     return Status::Error(
-        "no permission to load BPF programs; run as root, or with CAP_BPF and "
-        "CAP_PERFMON (and see kernel.unprivileged_bpf_disabled)");
+        "too many open files, of which BPF programs take some hundred: raise ulimit -n");
+  }
+  if (error == -ENOSYS) {
+    return Status::Error(
+        "this kernel has no BPF (CONFIG_BPF_SYSCALL), or a filter of system calls hides it");
   }
   return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
                        (warning.empty() ? "" : " (" + warning + ")") +

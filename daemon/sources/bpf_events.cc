@@ -123,7 +123,8 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       break;
     case ACT_RING_READY:
       if (watcher_ != nullptr) {
-        watcher_->OnRingReady(head.pid, static_cast<const act_ring*>(data)->fd, head.extra);
+        const auto& record = *static_cast<const act_ring*>(data);
+        watcher_->OnRingReady(head.pid, {record.address, record.bytes});
       }
       break;
     case ACT_RING_WAKE:  // has done its work by waking
@@ -164,9 +165,8 @@ void BpfEvents::OnJob(const act_job& record) {
 }
 
 void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {
-  if (watcher_ == nullptr || correlation == 0 || pid == last_user_ || correlation >> 32 != pid) {
-    return;
-  }
+  // Without a count it is no call of the library.
+  if (watcher_ == nullptr || static_cast<uint32_t>(correlation) == 0 || pid == last_user_) return;
   last_user_ = pid;
   watcher_->OnDriverUse(pid);
 }
@@ -271,13 +271,17 @@ void BpfEvents::ReportThread(uint32_t pid, uint32_t tid) {
   if (threads_.count(uint64_t{pid} << 32 | tid) != 0) return;
   // Jobs come by another ring than ends do: one that is gone has been named when it was seen.
   const std::string name = ThreadName(pid, tid);
-  if (!name.empty()) ReportName(pid, tid, handler_->Intern(name));
+  if (!name.empty()) return ReportName(pid, tid, handler_->Intern(name));
+  // A process's rings may name any number of threads that there never were: each is looked for
+  // once.
+  if (threads_.size() >= kMaxThreads) threads_.clear();
+  threads_.emplace(uint64_t{pid} << 32 | tid, 0);
 }
 
 uint32_t BpfEvents::TextOrMemory(const char* text, uint32_t pid, uint64_t address) {
   const size_t length = strnlen(text, ACT_NAME_BYTES);
   if (length > 0) return handler_->Intern({text, length});
-  const std::string read = ReadString(pid, address, ACT_NAME_BYTES - 1);
+  const std::string read = memory_.ReadString(pid, address, ACT_NAME_BYTES - 1);
   if (!read.empty()) return handler_->Intern(read);
   char unknown[32];
   snprintf(unknown, sizeof(unknown), "?@0x%llx", static_cast<unsigned long long>(address));

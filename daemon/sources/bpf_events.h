@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "daemon/bpf/records.h"
+#include "daemon/sources/api_ring_memory.h"
 #include "daemon/sources/call_stacks.h"
 #include "daemon/sources/host_rows.h"
+#include "daemon/sources/memory_reader.h"
 #include "daemon/sources/source.h"
 #include "daemon/sources/thread_calls.h"
 
@@ -24,7 +26,7 @@ namespace acceltrace::daemon {
 class RingWatcher {
  public:
   virtual ~RingWatcher() = default;
-  virtual void OnRingReady(uint32_t pid, int fd, uint32_t version) = 0;
+  virtual void OnRingReady(uint32_t pid, const SegmentPlace& place) = 0;
   virtual void OnExec(uint32_t pid) = 0;
   // It uses a device; reported more than once.
   virtual void OnDriverUse(uint32_t pid) = 0;
@@ -98,6 +100,7 @@ class BpfEvents {
   ThreadCalls* calls_ = nullptr;
   uint64_t unknown_stacks_ = 0;
   std::pair<int64_t, int64_t> unknown_span_ns_ = {0, 0};
+  MemoryReader memory_;
   stream::BlockWriter writer_;
   HostJobRows jobs_;
   HostWaitRows waits_;

@@ -189,7 +189,7 @@ TEST_CASE("a submitter whose jobs come after its end keeps the name that it had"
 
 TEST_CASE("a process that becomes another user's is reported with the time") {
   struct Watcher : RingWatcher {
-    void OnRingReady(uint32_t, int, uint32_t) override {}
+    void OnRingReady(uint32_t, const SegmentPlace&) override {}
     void OnExec(uint32_t) override {}
     void OnDriverUse(uint32_t) override {}
     void OnExit(uint32_t, uint32_t) override {}

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/privileges.h"
+#include "daemon/say.h"
 #include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_source_impl.h"
 #include "daemon/sources/host_info.h"
@@ -35,6 +36,9 @@ bool IsFrequentDetail(std::string_view name) {
   return false;
 }
 
+constexpr char kNotYours[] =
+    " does not run as you alone, or may not be looked into; only root may record it";
+
 // libbpf's last warning says more than its error code.
 thread_local std::string last_warning;
 
@@ -56,6 +60,7 @@ Status BpfSource::Impl::Load() {
   skeleton = tracer_bpf__open();
   if (skeleton == nullptr) return BpfLoadError(-errno, last_warning);
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
+  skeleton->rodata->pid_ns = PidNamespace();
   skeleton->rodata->system_wide = options.system_wide;
   skeleton->rodata->device_mask = options.device_mask;
   skeleton->rodata->wake_bytes = options.ring_bytes / 4;
@@ -147,16 +152,6 @@ void BpfSource::Impl::ReportLosses() {
   }
 }
 
-bool BpfSource::Impl::PidTracked(uint32_t pid) {
-  const auto cached = tracked_cache.find(pid);
-  if (cached != tracked_cache.end()) return cached->second;
-  act_tracked value;
-  const bool found = bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.tracked), &pid, &value) == 0;
-  // Only good news stays true.
-  if (found) tracked_cache[pid] = true;
-  return found;
-}
-
 BpfSource::BpfSource(BpfOptions options, EventHandler* handler)
     : impl_(std::make_unique<Impl>(std::move(options), handler)) {}
 
@@ -192,15 +187,14 @@ Status BpfSource::Start() {
   if (Status status = impl_->AttachRoles(); !status.ok()) return status;
   if (Status status = impl_->AttachFunctions(); !status.ok()) return status;
   for (const std::string& library : impl_->options.libraries) {
+    if (!impl_->finder.Know(library)) continue;
     if (impl_->options.rings) {
       impl_->AttachLibrary(library, library);
     } else if (impl_->options.usdt) {
       impl_->AttachUsdt(library, library);
     }
-    impl_->finder.Know(library);
   }
   if (impl_->options.rings) impl_->ShareRings();
-  impl_->started = true;
   return {};
 }
 
@@ -208,7 +202,7 @@ bool BpfSource::Impl::CollectProvided(int64_t now_ns) {
   std::vector<std::string> warnings;
   providers->LookForCpus(now_ns, &warnings);
   for (const std::string& warning : warnings) {
-    fprintf(stderr, "acceltraced: warning: %s\n", warning.c_str());
+    Say("warning: " + warning);
   }
   return providers->Collect();
 }
@@ -361,18 +355,33 @@ int BpfSource::provider_wake_fd() const {
   return impl_->providers == nullptr ? -1 : impl_->providers->wake_fd();
 }
 
+Status BpfSource::MayTrack(uint32_t pid) const {
+  const std::string name = "process " + std::to_string(pid);
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return Status::Error("no " + name + "; it may have exited already");
+  if (!impl_->options.owner || ProcessUser(pid) == impl_->options.owner) return {};
+  return Status::Error(name + kNotYours);
+}
+
 Status BpfSource::Track(uint32_t pid) {
   const std::string name = "process " + std::to_string(pid);
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid() && errno != ESRCH) {
+    return Status::Error("cannot follow " + name + ": " + strerror(errno));
+  }
   if (!pidfd.valid()) return Status::Error("no " + name + "; it may have exited already");
   const auto others = [&] {
     return impl_->options.owner && ProcessUser(pid) != impl_->options.owner;
   };
-  const std::string refusal =
-      name + " does not run as you alone, or may not be looked into; only root may record it";
+  const std::string refusal = name + kNotYours;
   if (others()) return Status::Error(refusal);
   const int map = bpf_map__fd(impl_->skeleton->maps.tracked);
-  const act_tracked value = {};
+  // An earlier process of this number is no reason: this one lives.
+  act_tracked value = {};
+  if (bpf_map_lookup_elem(map, &pid, &value) == 0 && value.exited != 0) {
+    bpf_map_delete_elem(map, &pid);
+  }
+  value = {};
   const bool fresh = bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) == 0;
   const int64_t since_ns = MonotonicNs();  // all of it is seen from here on
   if (!fresh && errno != EEXIST) {
@@ -389,7 +398,6 @@ Status BpfSource::Track(uint32_t pid) {
     bpf_map_delete_elem(map, &pid);
     return Status::Error(refusal);
   }
-  impl_->tracked_cache[pid] = true;
   if (fresh) {
     ++impl_->tracked_here;
     impl_->since_ns[pid] = since_ns;
@@ -417,33 +425,52 @@ bool BpfSource::Wanted(uint32_t device, const axl_record& record) {
   uint64_t correlation = 0;
   if (record.h.type == AXL_REC_CMD) correlation = record.cmd.correlation;
   if (record.h.type == AXL_REC_JOB) correlation = record.job.correlation;
-  if (correlation >> 32 != 0) return impl_->PidTracked(static_cast<uint32_t>(correlation >> 32));
-  // Events of the whole device concern everyone.
-  return record.h.context >= AXL_MAX_CONTEXTS || IsOwned(device, record.h.context);
+  if (correlation >> 32 != 0) return WantedClient(static_cast<uint32_t>(correlation >> 32));
+  if (record.h.context >= AXL_MAX_CONTEXTS) return true;  // it is about the whole device
+  const uint32_t* owner = impl_->ContextOwner(device, record.h.context);
+  return owner != nullptr && __atomic_load_n(owner, __ATOMIC_RELAXED) != 0;
 }
 
-bool BpfSource::Wanted(uint32_t pid) {
-  return impl_->options.system_wide || impl_->PidTracked(pid);
+// What a client is never changes, but that its process may stop being recorded (OnLeft).
+uint32_t BpfSource::Impl::ClientOwner(uint32_t client) {
+  const auto cached = client_owners.find(client);
+  if (cached != client_owners.end()) return cached->second;
+  uint32_t pid = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.clients), &client, &pid) != 0) return 0;
+  if (client_owners.size() >= ACT_MAX_TRACKED) client_owners.clear();
+  client_owners[client] = pid;
+  return pid;
 }
 
-uint32_t* BpfSource::Impl::Owner(uint32_t device, uint32_t context) {
+bool BpfSource::WantedClient(uint32_t client) {
+  return impl_->options.system_wide || impl_->ClientOwner(client) != 0;
+}
+
+void BpfSource::NoteClients(const std::vector<axl_client>& files) {
+  const int map = bpf_map__fd(impl_->skeleton->maps.clients);
+  for (const axl_client& file : files) {
+    if (file.pid == 0 || (!impl_->options.system_wide && !impl_->IsTracked(file.pid))) continue;
+    (void)bpf_map_update_elem(map, &file.client, &file.pid, BPF_NOEXIST);
+  }
+}
+
+uint32_t* BpfSource::Impl::ContextOwner(uint32_t device, uint32_t context) {
   if (device >= ACT_MAX_DEVICES || context >= AXL_MAX_CONTEXTS) return nullptr;
   char* slot = static_cast<char*>(owners.get()) + 8 * (device * AXL_MAX_CONTEXTS + context);
   return reinterpret_cast<uint32_t*>(slot);
 }
 
-bool BpfSource::IsOwned(uint32_t device, uint32_t context) {
-  const uint32_t* owner = impl_->Owner(device, context);
-  return impl_->options.system_wide ||
-         (owner != nullptr && __atomic_load_n(owner, __ATOMIC_RELAXED) != 0);
-}
-
 void BpfSource::NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation) {
-  if (uint32_t* owner = impl_->Owner(device, context)) {
-    __atomic_store_n(owner, pid, __ATOMIC_RELAXED);
+  const uint32_t owner = impl_->ClientOwner(static_cast<uint32_t>(correlation >> 32));
+  if (owner != 0) pid = owner;
+  if (pid == 0) return;
+  if (uint32_t* slot = impl_->ContextOwner(device, context)) {
+    __atomic_store_n(slot, pid, __ATOMIC_RELAXED);
   }
   // What it was before and what its library said is in records that may not be read yet.
-  if (correlation >> 32 == pid && impl_->users.count(pid) == 0) impl_->submitters.insert(pid);
+  if (static_cast<uint32_t>(correlation) != 0 && impl_->users.count(pid) == 0) {
+    impl_->submitters.insert(pid);
+  }
 }
 
 }  // namespace acceltrace::daemon

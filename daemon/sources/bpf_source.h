@@ -63,6 +63,8 @@ class BpfSource : public Source {
   // Record this process and its descendants from now on. Errors: no such process;
   // not the owner's.
   Status Track(uint32_t pid);
+  // Whether it would be refused, before anything is written.
+  Status MayTrack(uint32_t pid) const;
 
   // From when on a process is recorded by Track(); 0: not by that.
   int64_t since_ns(uint32_t pid) const;
@@ -71,12 +73,14 @@ class BpfSource : public Source {
   // Grows before a process comes into that map, and now and then besides.
   uint64_t tracked_changes() const;
 
-  // Whether a device record belongs to the recording: by the process that its
-  // correlation id names, else by the one that last submitted to its context.
+  // Whether a device record belongs to the recording: by the client that the driver wrote into its
+  // correlation id, else by the process that last submitted to its context.
   bool Wanted(uint32_t device, const axl_record& record);
-  bool Wanted(uint32_t pid);
-  bool IsOwned(uint32_t device, uint32_t context);
-  // A recorded process had a job on a context; correlation: the id that its library gave it.
+  // Whether a client of the driver is a recorded process's.
+  bool WantedClient(uint32_t client);
+  // Files that processes had open before they were recorded, as AXL_IOCTL_CLIENTS tells.
+  void NoteClients(const std::vector<axl_client>& files);
+  // A job of a wanted client on a context; pid: who submitted it, 0 = not known.
   void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation);
 
   // What the kernel measured of the programs so far.

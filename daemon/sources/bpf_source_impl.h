@@ -78,7 +78,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   Status AttachFunctions();
   Status AttachFunction(const LibraryFunction& function, uint32_t index,
                         std::vector<Link>* returns);
-  void OnRingReady(uint32_t pid, int fd, uint32_t version) override;
+  void OnRingReady(uint32_t pid, const SegmentPlace& place) override;
   void OnDriverUse(uint32_t pid) override;
   void OnExec(uint32_t pid) override {
     rings.Forget(pid);
@@ -100,6 +100,7 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   bool AttachLibrary(const std::string& library, const std::string& name);
   bool AttachUsdt(const std::string& library, const std::string& name);
   LibraryFinder::Found LookForLibrary(uint32_t pid, std::string* why);
+  std::string NoLibraryReason(uint32_t pid, bool looked_at) const;
   bool AdoptRings(uint32_t pid);
   void LookAtUsers(const std::set<uint32_t>& pids);
   void ReportUnseen();
@@ -121,8 +122,8 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   using HopTotals = std::array<HopTotal, ACT_NUM_HOPS>;
   HopTotals ReadHops(bool report);
   void ReportLosses();
-  bool PidTracked(uint32_t pid);
-  uint32_t* Owner(uint32_t device, uint32_t context);
+  uint32_t ClientOwner(uint32_t client);
+  uint32_t* ContextOwner(uint32_t device, uint32_t context);
 
   BpfOptions options;
   EventHandler* handler;
@@ -152,17 +153,16 @@ struct BpfSource::Impl : RingWatcher, ProviderSink {
   Mapping owners;              // uint32_t[device][context]
   Mapping consumed, produced;  // a page each: positions in the ring, uint64_t
   uint64_t mark = 0;           // likewise
-  std::unordered_map<uint32_t, bool> tracked_cache;
-  std::unordered_map<uint32_t, int64_t> since_ns;  // of Track()
-  uint64_t tracked_here = 0;                       // counts those that Track() put into the map
-  std::unordered_map<uint32_t, int64_t> left_ns;   // of processes that are no longer recorded
+  std::unordered_map<uint32_t, uint32_t> client_owners;  // recorded processes, as in the map
+  std::unordered_map<uint32_t, int64_t> since_ns;        // of Track()
+  uint64_t tracked_here = 0;                      // counts those that Track() put into the map
+  std::unordered_map<uint32_t, int64_t> left_ns;  // of processes that are no longer recorded
   uint64_t reported_lost[ACT_NUM_HOPS] = {};
   std::vector<act_losses> reported_by_cpu[ACT_NUM_HOPS];  // of them, what BPF programs counted
   // Whether a process is a kernel thread, and until when that is believed.
   std::unordered_map<uint32_t, std::pair<bool, int64_t>> kernel_threads;
   int64_t last_loss_check_ns = 0;
   uint32_t drained_records = 0;
-  bool started = false;
 };
 
 // The probes of a library are attached one by one: what a process does while this lives would be

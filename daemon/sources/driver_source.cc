@@ -58,30 +58,28 @@ void DriverSource::Send(Rows* rows) {
   }
 }
 
-bool DriverSource::IsWanted(uint32_t pid) {
-  if (pid != 0 && pid == wanted_pid_) return true;
-  if (foreign_pids_.Has(pid)) return false;
-  if (!owner_.wanted(pid)) {
-    foreign_pids_.Add(pid);
+bool DriverSource::IsWanted(uint64_t correlation) {
+  const auto client = static_cast<uint32_t>(correlation >> 32);
+  if (client != 0 && client == wanted_client_) return true;
+  if (foreign_clients_.Has(client)) return false;
+  if (!owner_.wanted(client)) {
+    foreign_clients_.Add(client);
     return false;
   }
-  wanted_pid_ = pid;
+  wanted_client_ = client;
   return true;
 }
 
 void DriverSource::HandleJob(const act_job& job, uint32_t context) {
-  const auto of_call = static_cast<uint32_t>(job.correlation >> 32);
-  // Submitted while nobody listened: whose it is only its correlation or its context says.
-  const uint32_t pid = job.h.pid != 0 ? job.h.pid : of_call;
-  if (pid != 0 ? !IsWanted(pid) : !owner_.owned(context)) {
+  if (!IsWanted(job.correlation)) {
     ++foreign_;
     return;
   }
   ++num_jobs_;
-  // Jobs come in runs of one process.
-  const Use use = {context, pid, of_call};
-  if (pid != 0 && use != last_use_) {
-    owner_.used(context, pid, job.correlation);
+  // Jobs come in runs of one client.
+  const Use use = {context, static_cast<uint32_t>(job.correlation >> 32), job.h.pid};
+  if (use != last_use_) {
+    owner_.used(context, job.h.pid, job.correlation);
     last_use_ = use;
   }
   handler_->OnJobOver(static_cast<int64_t>(job.submit_ns), static_cast<int64_t>(job.h.time_ns));
@@ -95,7 +93,7 @@ void DriverSource::Handle(const axl_host_record& record) {
     ++bad_;
   } else if (read->kind == DriverRecord::Kind::kJob) {
     HandleJob(read->job, read->context);
-  } else if (IsWanted(read->wake.h.pid)) {
+  } else if (IsWanted(read->wake.wait_correlation)) {
     ++num_waits_;
     waits_.Append(read->wake);
     if (waits_.full()) Send(&waits_);
@@ -106,8 +104,8 @@ void DriverSource::Handle(const axl_host_record& record) {
 
 Pace DriverSource::Drain(int64_t now_ns) {
   Pace pace;
-  wanted_pid_ = 0;  // it may be another process by now
-  foreign_pids_.Clear();
+  wanted_client_ = 0;
+  foreign_clients_.Clear();
   last_use_ = {};
   pace.fill_permille =
       reader_->Drain(kRecordsPerDrain, [this](const axl_record* records, size_t count) {

@@ -13,7 +13,7 @@
 
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/driver_record.h"
-#include "daemon/sources/foreign_pids.h"
+#include "daemon/sources/foreign_clients.h"
 #include "daemon/sources/host_rows.h"
 #include "daemon/sources/ring_reader.h"
 #include "daemon/sources/source.h"
@@ -24,11 +24,9 @@ namespace acceltrace::daemon {
 class DriverSource : public Source {
  public:
   struct Owner {
-    // Whether a process is recorded.
-    std::function<bool(uint32_t pid)> wanted;
-    // Whether a context is one of such a process, for jobs that nobody says more of.
-    std::function<bool(uint32_t context)> owned;
-    // A recorded process had a job on a context.
+    // Whether a client of the driver is one of a recorded process.
+    std::function<bool(uint32_t client)> wanted;
+    // Such a client had a job on a context. pid: who submitted it, 0 = not known.
     std::function<void(uint32_t context, uint32_t pid, uint64_t correlation)> used;
   };
 
@@ -50,14 +48,14 @@ class DriverSource : public Source {
   uint32_t fill_permille() const { return reader_->FillPermille(); }
 
  private:
-  // A job's context, the process that submitted it, and that of its call.
+  // A job's context, its client, and the process that submitted it.
   struct Use {
-    uint32_t context = 0, pid = 0, of_call = 0;
+    uint32_t context = 0, client = 0, pid = 0;
     bool operator==(const Use&) const = default;
   };
 
   uint64_t Lost() const;
-  bool IsWanted(uint32_t pid);
+  bool IsWanted(uint64_t correlation);
   void Handle(const axl_host_record& record);
   void HandleJob(const act_job& job, uint32_t context);
   template <typename Rows>
@@ -73,8 +71,8 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
-  ForeignPids foreign_pids_;               // in this drain
-  uint32_t wanted_pid_ = 0;                // the last one in this drain that was
+  ForeignClients foreign_clients_;         // in this drain
+  uint32_t wanted_client_ = 0;             // the last one in this drain that was
   Use last_use_;                           // likewise
   uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;

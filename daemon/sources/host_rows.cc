@@ -86,7 +86,8 @@ void HostWaitRows::Append(const act_wake& wake) {
   c.wake[row] = wake.h.time_ns - begin;
   c.sequence[row] = wake.sequence;
   c.correlation[row] = wake.correlation;
-  c.waiter[row] = wake.wait_correlation;
+  // Without a count it is no call's, but what the driver knows of whose wait it was.
+  c.waiter[row] = static_cast<uint32_t>(wake.wait_correlation) ? wake.wait_correlation : 0;
   c.device[row] = wake.h.extra;
   c.context[row] = wake.context;
   c.queue[row] = wake.queue;

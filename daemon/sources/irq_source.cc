@@ -17,6 +17,7 @@
 #include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_misses.h"
 #include "daemon/sources/host_info.h"
+#include "daemon/sources/processes.h"
 #include "daemon/sources/system_readers.h"
 #include "libtrace/stream/columns.h"
 
@@ -88,6 +89,7 @@ Status IrqSource::Start() {
   impl.skeleton = irq_bpf__open();
   if (impl.skeleton == nullptr) return Status::Error(strerror(errno));
   impl.skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
+  impl.skeleton->rodata->pid_ns = PidNamespace();
   impl.skeleton->rodata->system_wide = impl.options.system_wide;
   if (impl.options.system_wide) {
     (void)bpf_map__set_max_entries(impl.skeleton->maps.tracked, 1);

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "daemon/sources/elf_probes.h"
+#include "daemon/sources/mounts.h"
 #include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
@@ -24,6 +25,7 @@ constexpr size_t kMaxEmpty = 65536;
 // A file that is mapped to be executed.
 struct Mapped {
   uint64_t begin = 0, end = 0;
+  uint32_t major = 0, minor = 0;  // of its file system
   std::string path;
 };
 
@@ -42,20 +44,38 @@ std::map<std::pair<std::string, uint64_t>, Mapped> Executables(uint32_t pid) {
       continue;
     }
     if (inode == 0 || std::strchr(rights, 'x') == nullptr) continue;
+    if (sscanf(device, "%x:%x", &mapped.major, &mapped.minor) != 2) continue;
     mapped.path = path_at > 0 ? line.substr(static_cast<size_t>(path_at)) : "";
     files.try_emplace({device, inode}, std::move(mapped));
   }
   return files;
 }
 
-// The mapped file itself if the kernel lets us, else what now lies where it was.
+std::string MapFile(uint32_t pid, const Mapped& mapped) {
+  char path[96];
+  snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+           mapped.begin, mapped.end);
+  return path;
+}
+
+// Which mount the file is on, by a descriptor for which no file system is asked; 0: not known.
+uint64_t MountOf(uint32_t pid, const Mapped& mapped) {
+  const UniqueFd fd(open(MapFile(pid, mapped).c_str(), O_PATH | O_CLOEXEC));
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd.get()));
+  std::string word;
+  uint64_t mount = 0;
+  while (fd.valid() && info >> word) {
+    if (word == "mnt_id:") return info >> mount ? mount : 0;
+  }
+  return 0;
+}
+
+// The mapped file itself if the kernel lets us, else what now lies where it was. Whoever has a
+// lease on it is not waited for.
 UniqueFd Open(uint32_t pid, const Mapped& mapped) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  char range[64];
-  snprintf(range, sizeof(range), "/map_files/%" PRIx64 "-%" PRIx64, mapped.begin, mapped.end);
-  UniqueFd fd(open((process + range).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid() && !mapped.path.empty() && mapped.path[0] == '/') {
-    fd.Reset(open((process + "/root" + mapped.path).c_str(),
+  UniqueFd fd(open(MapFile(pid, mapped).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() && errno == EPERM && !mapped.path.empty() && mapped.path[0] == '/') {
+    fd.Reset(open(("/proc/" + std::to_string(pid) + "/root" + mapped.path).c_str(),
                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   }
   return fd;
@@ -66,13 +86,27 @@ UniqueFd Open(uint32_t pid, const Mapped& mapped) {
 bool LibraryFinder::Know(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return false;
-  known_.emplace(status.st_dev, status.st_ino);
-  return true;
+  return known_.emplace(status.st_dev, status.st_ino).second;
 }
 
 LibraryFinder::Found LibraryFinder::Look(uint32_t pid, const Attach& attach, std::string* why) {
   Found result = Found::kNothing;
+  const Mounts mounts(pid);
   for (const auto& [number, mapped] : Executables(pid)) {
+    // To open such a file waits for that program, and to attach to it has all others wait that
+    // fork.
+    Mounts::By by = mounts.Served(mapped.major, mapped.minor);
+    if (by == Mounts::By::kUnknown) by = mounts.ServedMount(MountOf(pid, mapped));
+    if (by != Mounts::By::kKernel) {
+      if (result == Found::kNothing) {
+        *why =
+            "it has " + mapped.path +
+            " mapped, from a file system that a program serves (FUSE) or that is mounted nowhere "
+            "any more, which is not opened; have it run a copy that lies on another one";
+        result = Found::kUnreadable;
+      }
+      continue;
+    }
     const UniqueFd fd = Open(pid, mapped);
     struct stat status = {};
     if (!fd.valid() || fstat(fd.get(), &status) != 0) {

@@ -22,7 +22,7 @@ class LibraryFinder {
 
   explicit LibraryFinder(std::string provider) : provider_(std::move(provider)) {}
 
-  // Notes that probes sit in this file already; false if it is not there.
+  // Notes that probes sit in this file; false if it is not there, or was known by another name.
   bool Know(const std::string& path);
 
   enum class Found { kNothing, kKnown, kNew, kUnreadable };

@@ -57,6 +57,13 @@ std::optional<uint32_t> ProcessUser(uint32_t pid) {
   return user;
 }
 
+uint32_t PidNamespace() {
+  constexpr ino_t kFirst = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO, which programs rely on
+  struct stat info;
+  if (stat("/proc/self/ns/pid", &info) != 0 || info.st_ino == kFirst) return 0;
+  return static_cast<uint32_t>(info.st_ino);
+}
+
 std::string ThreadName(uint32_t pid, uint32_t tid) {
   std::ifstream file(ProcPath(pid) + "/task/" + std::to_string(tid) + "/comm");
   std::string name;

@@ -18,6 +18,10 @@ namespace acceltrace::daemon {
 // namespace of its user's, or if the kernel lets its own user not look into it.
 std::optional<uint32_t> ProcessUser(uint32_t pid);
 
+// This process's pid namespace, by the number of its file; 0: the machine's first one, whose
+// numbers are the kernel's own.
+uint32_t PidNamespace();
+
 // Whether it is a thread of the kernel's own; false also if it is gone.
 bool IsKernelThread(uint32_t pid);
 

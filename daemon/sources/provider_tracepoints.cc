@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "daemon/permission.h"
 #include "daemon/privileges.h"
 #include "daemon/sources/host_info.h"
 #include "libtrace/provider/pmu.h"
@@ -63,7 +64,7 @@ std::string WhyNot(int error) {
   switch (error) {
     case EPERM:
     case EACCES:
-      return "no permission to read tracepoints: run as root, or with CAP_PERFMON";
+      return "no permission to read tracepoints: " + HowToBeAllowed("CAP_PERFMON");
     case EMFILE:
       return "too many open files, of which it takes one for each CPU: raise ulimit -n";
     case ENOENT:
@@ -229,7 +230,7 @@ Status ProviderTracepoints::Start() {
 Status ProviderTracepoints::AddLateCpu(uint32_t cpu) {
   const size_t before = rings_.size();
   if (before == rings_.capacity()) return Status::Error("CPUs have come and gone too often");
-  const AttachRights rights(true);
+  const WithRights rights(Rights::kAttaching);
   if (Status status = AddCpu(cpu); !status.ok()) return status;
   if (rings_.size() == before) return Status::Error("it has gone again");
   for (const auto role : kInOrderOfEnabling) {

@@ -14,15 +14,15 @@ constexpr size_t kStep = 128;  // some ten microseconds
 
 }  // namespace
 
-bool RecordIntake::AskWanted(const axl_record& record, uint32_t pid) {
+bool RecordIntake::AskWanted(const axl_record& record, uint32_t client) {
   axl_record copy = {};
   std::memcpy(&copy, &record, sizeof(copy));
-  if (foreign_pids_.Has(pid) || !wanted_(device_, copy)) {
-    foreign_pids_.Add(pid);
+  if (foreign_clients_.Has(client) || !wanted_(device_, copy)) {
+    foreign_clients_.Add(client);
     ReportOther(copy);
     return false;
   }
-  wanted_pid_ = pid;
+  wanted_client_ = client;
   return true;
 }
 
@@ -36,8 +36,8 @@ void RecordIntake::Send(Rows* rows) {
 
 // Commands, most of what there is, are taken as they lie, many at once.
 void RecordIntake::Handle(const axl_record* records, size_t count) {
-  wanted_pid_ = 0;
-  foreign_pids_.Clear();
+  wanted_client_ = 0;
+  foreign_clients_.Clear();
   while (count > 0) {
     const size_t most = std::min({count, commands_.room(), kStep});
     size_t picked = 0;

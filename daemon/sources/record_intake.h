@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/sources/foreign_pids.h"
+#include "daemon/sources/foreign_clients.h"
 #include "daemon/sources/record_rows.h"
 #include "daemon/sources/source.h"
 
@@ -17,7 +17,7 @@ namespace acceltrace::daemon {
 class RecordIntake {
  public:
   // Whether a record belongs to the recording. Within one call of Handle it is asked about
-  // each process once, as long as there are few.
+  // each client once, as long as there are few.
   using Filter = std::function<bool(uint32_t device, const axl_record&)>;
 
   RecordIntake(uint32_t device, const RecordLimits& limits, std::string loss_hop, Filter wanted,
@@ -47,10 +47,10 @@ class RecordIntake {
  private:
   void HandleOther(const axl_record& in_ring, uint8_t type);
   bool IsWanted(const axl_record& record, uint64_t correlation) {
-    const auto pid = static_cast<uint32_t>(correlation >> 32);
-    return (pid != 0 && pid == wanted_pid_) || AskWanted(record, pid);
+    const auto client = static_cast<uint32_t>(correlation >> 32);
+    return (client != 0 && client == wanted_client_) || AskWanted(record, client);
   }
-  bool AskWanted(const axl_record& record, uint32_t pid);
+  bool AskWanted(const axl_record& record, uint32_t client);
   void ReportOther(const axl_record& record);
   template <typename Rows>
   void Send(Rows* rows);
@@ -65,8 +65,8 @@ class RecordIntake {
   JobRows jobs_;
   stream::BlockWriter writer_;
   const axl_record* picked_[kBlockRows];
-  uint32_t wanted_pid_ = 0;   // asked for in this step, and wanted
-  ForeignPids foreign_pids_;  // ... and not
+  uint32_t wanted_client_ = 0;      // asked for in this step, and wanted
+  ForeignClients foreign_clients_;  // ... and not
   uint64_t foreign_ = 0, bad_ = 0, loss_dated_ = 0, loss_records_ = 0;
 };
 

@@ -51,7 +51,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     // the ring was, in permille.
     template <typename Handler>
     uint32_t Drain(size_t max_records, Handler&& handler) {
-      const std::lock_guard<std::mutex> lock(hub_->mutex_);
+      std::unique_lock<std::mutex> lock(hub_->mutex_);
       if (!ended_ && hub_->subscriptions_.size() == 1 && taken_ == queue_.size()) {
         queue_.clear();
         taken_ = 0;
@@ -66,13 +66,17 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
       }
       const uint32_t fill = ended_ ? 0 : hub_->PumpLocked();
       const size_t count = std::min(queue_.size() - taken_, max_records);
-      if (count > 0) handler(queue_.data() + taken_, count);
+      handed_.assign(queue_.begin() + static_cast<ptrdiff_t>(taken_),
+                     queue_.begin() + static_cast<ptrdiff_t>(taken_ + count));
       taken_ += count;
       more_ = taken_ < queue_.size();
       if (!more_) {
         queue_.clear();
         taken_ = 0;
       }
+      // One whose file is slow to take them keeps the others from nothing.
+      lock.unlock();
+      if (count > 0) handler(handed_.data(), count);
       return fill;
     }
     // As Source::Mark() and Source::PassedMark().
@@ -94,6 +98,7 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     Counts CountsLocked() const;
 
     std::shared_ptr<RingHub> hub_;
+    std::vector<axl_record> handed_;  // to the handler, at the moment
     // Guarded by the hub's mutex:
     std::vector<axl_record> queue_;
     size_t taken_ = 0;  // of queue_

@@ -49,6 +49,20 @@ TEST_CASE("each subscriber of a ring gets every record since it joined, once") {
   CHECK(second->counts().out == 2);
 }
 
+TEST_CASE("a subscriber that is slow to take its records keeps the others from nothing") {
+  Fixture f;
+  auto slow = f.hub->Join();
+  auto other = f.hub->Join();
+  f.Produce(4);
+  std::vector<uint32_t> meanwhile;
+  slow->Drain(2, [&](const axl_record*, size_t count) {
+    CHECK(count == 2);
+    meanwhile = Jobs(other.get());
+  });
+  CHECK(meanwhile == std::vector<uint32_t>{1, 2, 3, 4});
+  CHECK(Jobs(slow.get()) == std::vector<uint32_t>{3, 4});
+}
+
 TEST_CASE("a mark is passed when all that waited then was handed over, whatever came since") {
   Fixture f;
   auto first = f.hub->Join();

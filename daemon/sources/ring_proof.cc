@@ -79,8 +79,7 @@ bool RingProof::Await(int64_t longest_ns, const std::function<void()>& meanwhile
 }
 
 void RingProof::Run() {
-  // It needs no right at all.
-  (void)DropAllButAttach();
+  DropAll();
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return ending_ || asked_; });

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/bpf/records.h"
 #include "daemon/bpf/sched.skel.h"
 #include "daemon/bpf/sched_records.h"
 #include "daemon/sources/bpf_error.h"
@@ -104,6 +105,7 @@ Status SchedSource::Impl::Load(bool know_interrupts) {
   if (skeleton == nullptr) return Status::Error(strerror(errno));
   skeleton->rodata->self_pid = static_cast<uint32_t>(getpid());
   skeleton->rodata->system_wide = options.system_wide;
+  skeleton->rodata->owner_uid = options.owner.value_or(ACT_ANY_USER);
   skeleton->rodata->wake_bytes = options.ring_bytes / 4;
   if (symbols) {
     skeleton->rodata->sched_text_begin = symbols->sched_text_begin();
@@ -123,6 +125,10 @@ Status SchedSource::Impl::Load(bool know_interrupts) {
 
 Status SchedSource::Start() {
   Impl& impl = *impl_;
+  // The scheduler's own numbers are those of the machine, of threads that one must not see here.
+  if (PidNamespace() != 0) {
+    return Status::Error("it needs a recorder outside of containers: record on the host");
+  }
   auto symbols = KernelSymbols::Read();
   if (symbols.ok()) impl.symbols = std::move(symbols).value();
   const bool waits = impl.symbols && impl.symbols->sched_text_end() != 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "daemon/sources/source.h"
 
@@ -14,7 +15,8 @@ namespace acceltrace::daemon {
 
 struct SchedOptions {
   bool system_wide = false;
-  int tracked_fd = -1;  // the map of recorded processes; not if system_wide
+  int tracked_fd = -1;            // the map of recorded processes; not if system_wide
+  std::optional<uint32_t> owner;  // wakers that do not run as this user are not named
   uint32_t ring_bytes = 4u << 20;
   // From when on a process is recorded.
   std::function<int64_t(uint32_t pid)> since_ns;

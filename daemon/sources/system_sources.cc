@@ -83,6 +83,7 @@ std::vector<StartedSource> StartSystemSources(const SystemOptions& options, Even
     SchedOptions sched;
     sched.system_wide = options.system_wide;
     sched.tracked_fd = options.tracked_fd;
+    sched.owner = options.owner;
     sched.since_ns = options.since_ns;
     auto source = std::make_unique<SchedSource>(std::move(sched), handler);
     const SchedSource& running = *source;

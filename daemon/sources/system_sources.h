@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ namespace acceltrace::daemon {
 struct SystemOptions {
   uint32_t wanted = 0;  // SystemSource
   bool system_wide = false;
+  std::optional<uint32_t> owner;              // whom the recording is for, if not for all
   int tracked_fd = -1;                        // the BPF map of recorded processes
   std::function<uint64_t()> tracked_changes;  // of that map, as CgroupSource wants to know
   std::function<int64_t(uint32_t pid)> since_ns;

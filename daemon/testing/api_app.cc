@@ -3,18 +3,21 @@
 // A program that calls libaxl itself and needs no device: what the tests of the
 // rings record.
 //
-//   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever] [count=FILE]
+//   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever] [count=FILE] [handler]
 //
 // Each thread makes CALLS calls, each in a range of its own, in every round by new
 // threads. fork: a child does the same, then executes this program once more.
 // forever: begins anew until it is killed. count: a file of 8 bytes whose number is how many
-// calls have returned, also when it is killed. Prints "calls N ranges N marks N".
+// calls have returned, also when it is killed. handler: a signal handler has ranges and marks, too,
+// at any time. Prints "calls N ranges N marks N".
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -87,6 +90,23 @@ void Work(const Options& options) {
   } while (options.forever);
 }
 
+void Handle(int) {
+  axlRangePush("handler");
+  axlMark("handler");
+  axlRangePop();
+  ++ranges;
+  ++marks;
+}
+
+void Interrupt(int period_us) {
+  struct sigaction action = {};
+  action.sa_handler = Handle;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval timer = {{0, period_us}, {0, period_us}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 void RunThreads(const Options& options) {
   for (int round = 0; round < options.rounds; ++round) {
     std::vector<std::thread> threads;
@@ -105,6 +125,7 @@ void Print() {
 
 int main(int argc, char** argv) {
   Options options;
+  bool handler = false;
   if (argc > 1) options.calls = atoi(argv[1]);
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
@@ -113,9 +134,12 @@ int main(int argc, char** argv) {
     if (word.rfind("pause-us=", 0) == 0) options.pause_us = atoi(word.c_str() + 9);
     if (word.rfind("count=", 0) == 0 && !CountIn(word.c_str() + 6)) return 1;
     if (word == "fork") options.fork = true;
+    if (word == "handler") handler = true;
     if (word == "forever") options.forever = true;
   }
+  if (handler) Interrupt(50);
   RunThreads(options);
+  if (handler) Interrupt(0);
   if (options.fork) {
     const pid_t child = fork();
     if (child == 0) {

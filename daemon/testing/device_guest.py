@@ -171,8 +171,9 @@ def time_of_a_device_is_of_the_control_group_that_used_it():
     equal({name: each["processes"] for name, each in groups.items()}, {"/one": 2, "/three": 4})
     for name, wanted in groups.items():
         rows = answer("query", path("groups"), f"""SELECT count(DISTINCT job), count(*),
-            sum(end_ns - start_ns) FROM commands WHERE correlation >> 32 IN
-            (SELECT pid FROM process_groups WHERE control_group = '{name}')""")["rows"][0]
+            sum(end_ns - start_ns) FROM commands WHERE correlation IN (SELECT correlation
+            FROM jobs WHERE pid IN
+            (SELECT pid FROM process_groups WHERE control_group = '{name}'))""")["rows"][0]
         equal((name, *rows[:2]), (name, wanted["jobs"], wanted["commands"]))
         # Ends are rounded one by one there.
         assert abs(rows[2] - wanted["device_ns"]) <= rows[1], (rows, wanted)

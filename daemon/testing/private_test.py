@@ -11,11 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from recording import (APP, DAEMON, REPO, Recording, TIMEOUT_S,  # noqa: E402
-                       daemon_for_others, fired, summary, tap)
+                       daemon_for_others, fired, summary, tap, until)
 
 FOLDER = tempfile.TemporaryDirectory()
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
@@ -123,13 +122,19 @@ def a_client_that_dies_leaves_a_whole_trace():
           (True, 50, "client gone"))
 
 
+def size_of(name):
+    return os.path.getsize(name) if os.path.exists(name) else 0
+
+
 @test
 def without_a_client_it_ends_with_its_processes():
-    app = subprocess.Popen([APP, "10", "pause-ms=3000"], stdout=subprocess.PIPE)
+    app = subprocess.Popen([APP, "1", "attach"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    equal(app.stdout.readline(), b"in a call\n")
     daemon = alone("--output", path("pid"), *HOST_ONLY, "--pid", str(app.pid))
-    # Not reaped before: a process that is gone cannot be recorded, however late the daemon starts.
+    # Only then it may end: one that is gone cannot be recorded, however late the daemon starts.
+    until(lambda: size_of(path("pid")) or daemon.poll() is not None)
+    app.communicate(b"x")
     equal(daemon.wait(timeout=TIMEOUT_S), 0)
-    app.communicate()
     equal(summary(path("pid"))["stop_reason"], "processes exited")
 
 
@@ -214,13 +219,20 @@ def what_a_process_was_in_the_middle_of_is_known():
     balanced(trace)
 
 
+def ran_s(pid):
+    """The CPU time that a process has had."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
 @test
 def a_running_process_is_recorded_from_its_first_call_on_without_a_hole():
     for _ in range(6):
         with subprocess.Popen([APP, "1000000000"], stdout=subprocess.DEVNULL) as app:
             recording = Recording("--output", path("running"), *HOST_ONLY)
             equal(recording.ask(f"pid {app.pid}"), "ok")
-            time.sleep(0.1)
+            before = ran_s(app.pid)
+            until(lambda: ran_s(app.pid) > before + 0.1)  # pylint: disable=cell-var-from-loop
             recording.stop()
             app.kill()
         done = subprocess.run([ACCELTRACE, "query", path("running"), "--json", "--top", "500",

@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests"))
@@ -28,11 +30,42 @@ def daemon_for_others():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o755)
         copy = shutil.copy(DAEMON, folder)
+        os.chmod(copy, 0o755)
         done = subprocess.run(["/usr/bin/test", "-x", copy], user=65534, group=65534, cwd="/",
                               check=False)
         if done.returncode != 0:
             raise tap.Skip(f"an ordinary user cannot run a program in {folder}")
         yield copy
+
+
+def until(what):
+    """Waits for something that has to come, however long the machine takes."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not what():
+        assert time.monotonic() < deadline, "it never came to pass"
+        time.sleep(0.02)
+
+
+def until_it_sleeps(pid):
+    """Until a process waits for something."""
+    def sleeps():
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "S"
+    until(sleeps)
+
+
+def calls_of(counter):
+    """How many calls axl-api-app has counted in a file, 0 before it is there."""
+    with contextlib.suppress(OSError), open(counter, "rb") as file:
+        text = file.read(8)
+        return struct.unpack("Q", text)[0] if len(text) == 8 else 0
+    return 0
+
+
+def until_it_calls(counter, calls=1):
+    """Until the program has made so many more calls."""
+    before = calls_of(counter)
+    until(lambda: calls_of(counter) >= before + calls)
 
 
 def summary(path):
@@ -67,6 +100,11 @@ class Recording:
         while (answer := self.line()).startswith("failed: "):
             pass
         return answer
+
+    def drain(self):
+        """Returns when the daemon has emptied its rings and done what was due at its clock."""
+        for _ in range(20):  # of each it empties some between two answers
+            self.ask("no command")
 
     def run(self, *argv):
         """Runs a command from its first instruction on; returns (its output, status)."""

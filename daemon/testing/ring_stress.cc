@@ -28,11 +28,10 @@ std::vector<void*> new_segments;
 
 // The segment that the calling thread has just made, where it has it mapped itself: the
 // sanitizer knows memory by its address.
-void Ready(int fd, uint32_t) {
-  if (fd < 0) abort();
-  void* segment = reinterpret_cast<char*>(ring::current_writer->slots) - kLayout.slots_at();
+void Ready(uint64_t address, uint64_t, uint32_t) {
+  if (address == 0) abort();
   const std::lock_guard lock(segments_mutex);
-  new_segments.push_back(segment);
+  new_segments.push_back(reinterpret_cast<void*>(address));
 }
 
 const ring::Host kHost = {
@@ -95,7 +94,7 @@ int main() {
       fresh.swap(new_segments);
     }
     for (void* segment : fresh) {
-      auto reader = daemon::SegmentReader::Open(segment, kLayout.bytes());
+      auto reader = daemon::SegmentReader::Open(segment, kLayout.bytes(), 0, -1);
       if (!reader.ok()) abort();
       readers.push_back(std::move(reader).value());
       readers.back().Answer(ring::Reader::kReading);

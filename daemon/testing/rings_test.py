@@ -7,14 +7,14 @@ import os
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import REPO, Recording, fired, summary, tap  # noqa: E402
+from recording import (REPO, Recording, calls_of, fired, summary, tap, until,  # noqa: E402
+                       until_it_calls)
 
 APP = os.path.join(REPO, "build", "test", "axl-api-app")
 LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
@@ -62,6 +62,72 @@ def both_ways_give_the_same_events_names_and_ids():
 
 
 @test
+def limits_of_the_program_do_not_concern_its_rings():
+    for limit in ("-f 0", "-n 4", "-l 0", "-v 200000"):
+        # The shell has no more use for what it may not do itself.
+        trace, count, _ = record("limits", "-c", f"ulimit {limit}; exec {APP} 100 fork",
+                                 app="/bin/sh")
+        equal((limit, trace["rows"]["api"]), (limit, count["calls"]))
+        equal((limit, trace["hops"]["bpf-api"]["in"]), (limit, 0))
+        balanced(trace)
+
+
+@test
+def a_program_that_is_recorded_has_no_descriptor_more():
+    counter = path("descriptors")
+    with subprocess.Popen([APP, "1000", "forever", "pause-us=20", f"count={counter}"]) as child:
+        try:
+            until_it_calls(counter)
+            before = os.listdir(f"/proc/{child.pid}/fd")
+            recording = Recording("--output", path("descriptors.trace"), *HOST_ONLY)
+            equal(recording.ask(f"pid {child.pid}"), "ok")
+            until_it_calls(counter, 100)
+            equal(os.listdir(f"/proc/{child.pid}/fd"), before)
+            done, status, _ = recording.stop()
+        finally:
+            child.kill()
+    equal((status, done["lost"]), (0, 0))
+    trace = summary(path("descriptors.trace"))
+    assert trace["hops"]["api-ring"]["out"] > 0, trace["hops"]
+
+
+def holdings(pid):
+    """What a process has: mappings of shared memory without a file, and descriptors."""
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+        shared = sum(line.endswith("/dev/zero (deleted)\n") for line in maps)
+    return shared, sorted(os.listdir(f"/proc/{pid}/fd"))
+
+
+@test
+def a_program_that_is_not_recorded_makes_nothing():
+    counter = path("bystander")
+    # On its first call before, and after, the recording begins.
+    for early in (True, False):
+        recording = None if early else Recording("--output", path("others"), *HOST_ONLY)
+        with subprocess.Popen(["/bin/sh", "-c", f"ulimit -f 1; exec {APP} 1000 forever pause-us=20 "
+                               f"count={counter}"]) as child:
+            try:
+                until_it_calls(counter)
+                if early:
+                    recording = Recording("--output", path("others"), *HOST_ONLY)
+                text, _ = recording.run(APP, "100")
+                until_it_calls(counter, 1000)
+                equal(holdings(child.pid), (0, ["0", "1", "2"]))
+                # Its calls are seen as soon as it is recorded.
+                equal(recording.ask(f"pid {child.pid}"), "ok")
+                until(lambda pid=child.pid: holdings(pid)[0] == 1)
+                until_it_calls(counter, 100)
+            finally:
+                child.kill()
+        done, status, _ = recording.stop()
+        equal((status, done["lost"], done["bad"]), (0, 0, 0))
+        trace = summary(path("others"))
+        assert trace["rows"]["api"] >= fired(text)["calls"] + 100, trace["rows"]
+        equal(trace["hops"]["bpf-api"]["in"], 0)
+        assert str(child.pid) in trace["api_by_pid"], trace["api_by_pid"]
+
+
+@test
 def threads_that_come_and_go_are_recorded_once():
     trace, count, _ = record("threads", "50", "threads=20", "rounds=6")
     equal(trace["rows"]["api"], count["calls"])
@@ -70,6 +136,22 @@ def threads_that_come_and_go_are_recorded_once():
     equal(trace["rows"].get("api_out_of_order", 0), 0)
     equal(trace["last_call"], trace["api_by_pid"])  # no id is missing
     balanced(trace)
+
+
+@test
+def what_signal_handlers_write_is_whole_or_counted():
+    recording = Recording("--output", path("handlers"), *HOST_ONLY)
+    text, status = recording.run(APP, "5000", "threads=2", "handler")
+    done, _, _ = recording.stop()
+    equal((status, done["error"]), (0, ""))
+    trace, count = summary(path("handlers")), fired(text)
+    assert count["marks"] > 2, "no signal came"
+    wanted = 2 * count["calls"] + 2 * count["ranges"] + count["marks"]
+    equal(trace["hops"]["api-ring"]["in"], wanted)
+    equal(trace["hops"]["api-ring"]["lost"], done["lost"])
+    names = {name for name in trace["range_names"] if not name.startswith("step ")}
+    assert names <= {"handler"}, names
+    assert set(trace["mark_names"]) <= {"handler", "thread done"}, trace["mark_names"]
 
 
 @test
@@ -98,16 +180,14 @@ def what_a_killed_process_wrote_is_there():
         os.close(gate_read)
         equal(recording.ask(f"pid {child}"), "ok")
         os.close(gate_write)
-        while not os.path.exists(counter) or os.path.getsize(counter) < 8:
-            time.sleep(0.01)
+        until_it_calls(counter)
         time.sleep(random.random() * 0.2)
         os.kill(child, signal.SIGKILL if number % 4 else signal.SIGABRT)
         os.waitpid(child, 0)
         done, status, _ = recording.stop()
         equal((status, done["lost"], done["bad"]), (0, 0, 0))
         trace = summary(path("kill"))
-        with open(counter, "rb") as file:
-            returned = struct.unpack("Q", file.read(8))[0]
+        returned = calls_of(counter)
         rows = trace["rows"].get("api", 0)
         ended = rows - trace["rows"].get("api_open", 0)
         # Each of the three threads may have been between a call's last event and the count.
@@ -124,19 +204,17 @@ def a_stopped_process_is_there_up_to_its_stop():
     with subprocess.Popen([APP, "1000", "forever", "pause-us=20", f"count={counter}"]) as child:
         try:
             # Attached to while it runs: its calls until now are nobody's.
-            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
-                time.sleep(0.01)
+            until_it_calls(counter)
             equal(recording.ask(f"pid {child.pid}"), "ok")
-            time.sleep(0.3)
+            until_it_calls(counter, 100)
             os.kill(child.pid, signal.SIGSTOP)
-            time.sleep(0.1)
+            recording.drain()
             done, status, _ = recording.stop()
             equal((status, done["lost"]), (0, 0))
             trace = summary(path("stop"))
             assert trace["rows"]["api"] > 0, trace["rows"]
             # Nothing between the first and the last is missing.
-            with open(counter, "rb") as file:
-                returned = struct.unpack("Q", file.read(8))[0]
+            returned = calls_of(counter)
             assert trace["last_call"][str(child.pid)] >= returned, (trace["last_call"], returned)
         finally:
             child.kill()
@@ -147,12 +225,11 @@ def the_next_recording_takes_the_same_rings():
     counter = path("twice")
     with subprocess.Popen([APP, "1000", "forever", "pause-us=50", f"count={counter}"]) as child:
         try:
-            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
-                time.sleep(0.01)
+            until_it_calls(counter)
             for number in range(3):
                 recording = Recording("--output", path(f"twice{number}"), *HOST_ONLY)
                 equal(recording.ask(f"pid {child.pid}"), "ok")
-                time.sleep(0.3)
+                until_it_calls(counter, 100)
                 if number == 1:  # the daemon dies; the next one must not find its lock
                     recording.daemon.kill()
                     recording.end()
@@ -173,12 +250,11 @@ def a_second_recording_of_a_process_gets_its_events_by_probes():
     counter = path("shared")
     with subprocess.Popen([APP, "1000", "forever", "pause-us=50", f"count={counter}"]) as child:
         try:
-            while not os.path.exists(counter) or os.path.getsize(counter) < 8:
-                time.sleep(0.01)
+            until_it_calls(counter)
             equal(first.ask(f"pid {child.pid}"), "ok")
-            time.sleep(0.2)
+            until_it_calls(counter, 100)
             equal(second.ask(f"pid {child.pid}"), "ok")
-            time.sleep(0.3)
+            until_it_calls(counter, 100)
         finally:
             child.kill()
     second.stop()
@@ -202,15 +278,14 @@ def another_copy_of_the_library_is_found_where_it_is():
         with subprocess.Popen([app, "1000", "forever", "pause-us=200", f"count={counter}"],
                               env=environment) as child:
             try:
-                while not os.path.exists(counter) or os.path.getsize(counter) < 8:
-                    time.sleep(0.01)
+                until_it_calls(counter)
                 with open(f"/proc/{child.pid}/maps", encoding="ascii") as maps:
                     assert copy in maps.read(), "it runs the copy"
                 if deleted:
                     os.unlink(copy)
                 recording = Recording("--output", path("copied"), *HOST_ONLY)
                 equal(recording.ask(f"pid {child.pid}"), "ok")
-                time.sleep(0.4)
+                until_it_calls(counter, 100)
                 done, status, _ = recording.stop()
             finally:
                 child.kill()

@@ -9,11 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from private_test import equal, path, run  # noqa: E402
-from recording import REPO, Recording, summary, tap  # noqa: E402
+from recording import REPO, Recording, summary, tap, until_it_sleeps  # noqa: E402
 
 APP = os.path.join(REPO, "build/test/axl-sched-app")
 COUNTED = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
@@ -163,7 +162,8 @@ def a_snapshot_has_threads_as_they_are_then():
         print(file=child.stdin, flush=True)
         while (line := child.stdout.readline()) != "over\n":
             assert line.startswith("thread"), line
-        time.sleep(0.1)
+        until_it_sleeps(child.pid)
+        recording.drain()
         equal(recording.ask(f"snapshot {snapshot}"), "ok")
         print(file=child.stdin, flush=True)
         at = marks([line.split() for line in child.stdout])
@@ -200,9 +200,7 @@ def lost_records_leave_holes_and_counts_stay_exact():
         while (line := child.stdout.readline()) != "over\n":
             assert line.startswith("thread"), line
         os.kill(recording.daemon.pid, signal.SIGCONT)
-        for _ in range(3):  # it has drained its rings between two answers
-            equal(recording.ask(f"pid {child.pid}"), "ok")
-            time.sleep(0.2)
+        recording.drain()
         print(file=child.stdin, flush=True)
         at = marks([line.split() for line in child.stdout])
         equal(child.wait(), 0)

@@ -104,7 +104,7 @@ def tables_and_text():
         length(build_id) = 40"""), [(APP,)])
     done = subprocess.run([ACCELTRACE, "report", "--section", "sites", trace],
                           capture_output=True, text=True, check=False)
-    equal(done.returncode, 1)  # no device: the verdict is withheld
+    equal(done.returncode, 0)  # that no device was recorded is said, and no fault
     for text in ("CALL SITES", "shop::Order(int)", "CALL STACKS", "main"):
         assert text in done.stdout, done.stdout
 
@@ -286,7 +286,7 @@ def stacks_for_which_the_ring_has_no_room_are_counted():
         drive.go()
         drive.signal(signal.SIGCONT)
         equal(drive.recording.ask(f"pid {drive.child.pid}"), "ok")
-        time.sleep(0.3)  # so that there is room in between
+        drive.recording.drain()  # so that there is room in between
     hop, spans = drive.stop()
     assert hop["lost"] > 0 and spans > 0, hop
     # What fits has its stack.
@@ -301,7 +301,7 @@ def more_stacks_than_have_a_number_are_counted():
     while len(sizes) < 36 or (sizes[-1] - sizes[-6] > full and len(sizes) < 160):
         drive.go()
         equal(drive.recording.ask(f"pid {drive.child.pid}"), "ok")
-        time.sleep(0.1)  # in which the ring, which has room for 10,000, is emptied mostly
+        drive.recording.drain()  # the ring has room for 10,000
         sizes.append(os.path.getsize(drive.trace))
     turns = len(sizes)
     hop, _ = drive.stop()

@@ -100,7 +100,8 @@ def recorded(name, sources, snapshot):
     with open(trace + ".data", "wb") as file:
         file.write(bytes(1 << 20))
         os.fsync(file.fileno())
-    time.sleep(1.2)  # a sample in between
+    time.sleep(1.2)
+    recording.drain()  # a sample in between
     inside_end = snapshot()
     done, status, stderr = recording.stop()
     after = snapshot()

@@ -16,7 +16,8 @@
  *   EFAULT    a user pointer is bad
  *   ENOENT    no such context, queue, buffer handle or job
  *   ENOTTY    no such ioctl
- *   EPERM     needs CAP_PERFMON (device-wide trace ring, jobs of others)
+ *   EPERM     needs CAP_PERFMON (device-wide trace ring, jobs and clients of others), or
+ *             the file belongs to another process (JOIN)
  *   EBUSY     trace ring taken, or buffer in use by a job
  *   EOPNOTSUPP this machine cannot: memory that the DMA layer would bounce, or a
  *             trace ring above 2^14 records without an IOMMU
@@ -42,8 +43,18 @@
 #include <linux/ioctl.h>
 #endif
 
-#define AXL_UAPI_VERSION	1
+#define AXL_UAPI_VERSION	2
 #define AXL_NAME_BYTES		32
+/*
+ * Whose a job is: each open of a device gives its file a client number, which no other file of any
+ * device has had since the driver was loaded. The driver writes it into the upper half of every
+ * correlation id that the file passes, so that an id names the client by the driver's word; the
+ * lower half is the caller's, to say which call it was. A client is one incarnation of a program:
+ * files of one process may be joined to one client (AXL_IOCTL_JOIN), a forked child or another
+ * program opens files of its own. Which process a client is, tell the tracepoint axl_client and
+ * AXL_IOCTL_CLIENTS.
+ */
+#define AXL_CLIENT_MAX		0x7fffffffu	/* of client numbers, which begin at 1 */
 
 /* AXL_IOCTL_INFO: identity, limits and the model's rated speeds. */
 struct axl_info {
@@ -74,7 +85,7 @@ struct axl_info {
 	__u32 link_speed_max;
 	__u32 link_width_max;
 	__s32 numa_node;
-	__u32 reserved;
+	__u32 client;		/* this file's number, the upper half of its correlation ids */
 	char pci_name[AXL_NAME_BYTES];	/* 0000:00:04.0 */
 };
 
@@ -131,7 +142,7 @@ struct axl_submit {
 	__u64 cmds;		/* user pointer to struct axl_desc[num_cmds] */
 	__u32 num_cmds;		/* 1 to AXL_MAX_JOB_COMMANDS */
 	__u32 cmd_bytes;	/* sizeof(struct axl_desc) */
-	__u64 correlation;	/* the caller's id, carried to every event of the job */
+	__u64 correlation;	/* the call's id, carried to every event; out: with the client */
 	__u64 sequence;		/* out: 1, 2, 3 ... within the queue; what WAIT takes */
 	__u32 job;		/* out: the device's job number */
 	__s32 fence_fd;		/* out with AXL_SUBMIT_FENCE_FD, else -1 */
@@ -156,7 +167,7 @@ struct axl_wait {
 	__u32 flags;		/* 0 */
 	__u64 sequence;
 	__s64 deadline_ns;	/* absolute CLOCK_MONOTONIC; negative = no deadline */
-	__u64 correlation;	/* the waiting call's id, for the wake event */
+	__u64 correlation;	/* the waiting call's id, for the wake event; out: as above */
 	__u32 status;		/* out: enum axl_status of that job */
 	__u32 error_index;	/* out: guilty command when EIO */
 	__u64 device_ticks;	/* out: when its completion was written; 0 = no longer known */
@@ -242,7 +253,7 @@ struct axl_rec_host_job {
 	__u32 job;
 	__u16 num_cmds;
 	__u16 submit_cpu;
-	__u32 pid;		/* who submitted it, 0 = unknown */
+	__u32 pid;		/* who submitted it, as the ring's opener sees it; 0 = unknown */
 	__u32 tid;
 	__u32 status;		/* enum axl_status, 0xffffffff = in flight */
 	__u32 cpu;		/* that took the completion */
@@ -283,6 +294,36 @@ struct axl_jobs_trace {
 	__u32 jobs;		/* out: how many there were */
 };
 
+/*
+ * AXL_IOCTL_JOIN: this file's ids get the client number of another one, of any axl device, which
+ * the same process has opened. Only before this file's first context: EBUSY later.
+ */
+struct axl_join {
+	__u32 size;
+	__s32 fd;		/* the other file; EINVAL if it is none of this driver's */
+	__u32 client;		/* out: what both have now */
+	__u32 reserved;
+};
+
+/* A file of the device that is open. */
+struct axl_client {
+	__u32 file;		/* its own number */
+	__u32 client;		/* the number in its ids: its own, or that of the file it joined */
+	__u32 pid;		/* who opened it, as the caller sees it; 0 = gone, or unseen */
+	__u32 reserved;
+};
+
+#define AXL_MAX_CLIENTS		64	/* of one call */
+
+/* AXL_IOCTL_CLIENTS: the device's open files, by number. Needs CAP_PERFMON. */
+struct axl_clients {
+	__u32 size;
+	__u32 after;		/* only files with a higher number than this; 0 = from the first */
+	__u64 clients;		/* user pointer to struct axl_client[count] */
+	__u32 count;		/* in: room, 1 to AXL_MAX_CLIENTS; out: written, less = no more */
+	__u32 reserved;
+};
+
 #define AXL_IOCTL_BASE		'x'
 #define AXL_IOCTL_INFO		_IOWR(AXL_IOCTL_BASE, 0x80, struct axl_info)
 #define AXL_IOCTL_CTX_CREATE	_IOWR(AXL_IOCTL_BASE, 0x81, struct axl_ctx_create)
@@ -296,6 +337,8 @@ struct axl_jobs_trace {
 #define AXL_IOCTL_TRACE_OPEN	_IOWR(AXL_IOCTL_BASE, 0x89, struct axl_trace_open)
 #define AXL_IOCTL_TRACE_CLOSE	_IOW(AXL_IOCTL_BASE, 0x8a, struct axl_trace_close)
 #define AXL_IOCTL_JOBS_TRACE	_IOWR(AXL_IOCTL_BASE, 0x8b, struct axl_jobs_trace)
+#define AXL_IOCTL_JOIN		_IOWR(AXL_IOCTL_BASE, 0x8c, struct axl_join)
+#define AXL_IOCTL_CLIENTS	_IOWR(AXL_IOCTL_BASE, 0x8d, struct axl_clients)
 
 AXL_STATIC_ASSERT(sizeof(struct axl_info) == 168, "axl_info");
 AXL_STATIC_ASSERT(sizeof(struct axl_ctx_create) == 32, "axl_ctx_create");
@@ -312,5 +355,8 @@ AXL_STATIC_ASSERT(sizeof(struct axl_rec_host_job) == 128, "axl_rec_host_job");
 AXL_STATIC_ASSERT(sizeof(struct axl_rec_host_wait) == 128, "axl_rec_host_wait");
 AXL_STATIC_ASSERT(sizeof(struct axl_trace_close) == 8, "axl_trace_close");
 AXL_STATIC_ASSERT(sizeof(struct axl_jobs_trace) == 8, "axl_jobs_trace");
+AXL_STATIC_ASSERT(sizeof(struct axl_join) == 16, "axl_join");
+AXL_STATIC_ASSERT(sizeof(struct axl_client) == 16, "axl_client");
+AXL_STATIC_ASSERT(sizeof(struct axl_clients) == 24, "axl_clients");
 
 #endif /* _UAPI_AXL_H */

@@ -299,9 +299,11 @@ void FindLargest(Breakdown* result) {
   }
 }
 
-void Judge(Breakdown* result) {
+void Judge(const model::Model& model, Breakdown* result) {
   if (result->RunNs() <= 0) {
-    result->verdict = "no device was used: the trace holds no jobs and no commands";
+    result->verdict = std::string("no device was used: ") +
+                      (model.cut.any() ? "the part that was selected" : "the trace") +
+                      " holds no jobs and no commands";
     return;
   }
   result->certain = true;
@@ -388,7 +390,7 @@ Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts) {
     result.run = Lapse({begin.lo, begin.mid, begin.hi}, {end.lo, end.mid, end.hi});
   }
   if (result.RunNs() <= 0) {
-    Judge(&result);
+    Judge(model, &result);
     return result;
   }
   std::vector<Activity> activities = ComputeActivity(model, parts == BreakdownParts::kAll);
@@ -414,7 +416,7 @@ Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts) {
   AddUp(&result);
   FindLargest(&result);
   if (parts == BreakdownParts::kAll || result.largest == kComputing) AddLimiters(model, &result);
-  Judge(&result);
+  Judge(model, &result);
   result.pieces.shrink_to_fit();  // it stays as long as the report
   return result;
 }

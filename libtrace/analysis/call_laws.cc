@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/laws.h"
 #include "libtrace/analysis/row_loops.h"
+#include "libtrace/model/job_owners.h"
 #include "libtrace/model/key_index.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/rising_ids.h"
@@ -151,8 +153,7 @@ class CallChecker : public LawGroup, public JobLaw {
     for (size_t j = from; j < to; ++j) {
       const uint64_t id = in_.host_correlation[j];
       if (in_.submit_ns[j] == model::kNoTime || id == 0 || in_.submit_ns[j] < begin_ns_) continue;
-      SeeThread({in_.pid[j], in_.tid[j]});
-      if (!HasCall(id)) continue;
+      if (!HasCall({in_.pid[j], in_.tid[j]}, id, in_.submit_ns[j])) continue;
       called_.Holds(by_id_.Find(id) != CallsById::kNone, [&] {
         return fmt::format("{} job {}: no call with its correlation {}",
                            model_.devices[in_.device[j]].about.name(), model_.jobs.job[j], id);
@@ -180,21 +181,23 @@ class CallChecker : public LawGroup, public JobLaw {
   void FindFirst() {
     const model::ApiCalls& api = model_.api;
     uint64_t* first_id = nullptr;
-    Thread last;
+    Counter last;
     model::EachChunk(
         [&](size_t first, size_t rows, const uint64_t* ids, const uint32_t* pids,
             const uint32_t* tids) {
-          // Of one thread whose numbers rise the first one is the least.
-          const bool rise = by_id_.rise() && AreAlike(pids, rows) && AreAlike(tids, rows);
+          // Of one thread whose numbers rise the first one is the least. They rise over the clients
+          // of its process, too.
+          const bool rise = by_id_.rise() && AreAlike(pids, rows) && AreAlike(tids, rows) &&
+                            model::ClientOf(ids[0]) == model::ClientOf(ids[rows - 1]);
           for (size_t i = 0; i < rows; ++i) {
             if (ids[i] == 0) continue;
             by_id_.Add(ids[i], static_cast<uint32_t>(first + i));
             // Of calls in progress at the beginning, only those that ended are there.
-            const Thread thread(pids[i], tids[i]);
-            if (first_id == nullptr || thread != last) {
-              first_id = &first_id_.try_emplace(thread, ids[i]).first->second;
+            const Counter counter(pids[i], model::ClientOf(ids[i]), tids[i]);
+            if (first_id == nullptr || counter != last) {
+              first_id = &first_id_.try_emplace(counter, ids[i]).first->second;
             }
-            last = thread;
+            last = counter;
             *first_id = std::min(*first_id, ids[i]);
             if (rise) break;
           }
@@ -261,25 +264,48 @@ class CallChecker : public LawGroup, public JobLaw {
     });
   }
 
-  // What is known of the calls of a thread, which nearly always is that of the job before.
+  // Calls that are numbered one after the other: those that a thread made as one client.
+  using Counter = std::tuple<uint32_t, uint32_t, uint32_t>;  // pid, client, tid
+  // What is known of such calls, which nearly always are those of the job before.
   struct Caller {
     Thread thread;
-    bool attached = false, seen = false, collected = false;
+    uint32_t client = 0;
+    Coverage::Life life;
+    bool seen = false, collected = false;
     uint64_t first_id = 0;
   };
-  void SeeThread(const Thread& thread) {
-    if (caller_ && thread == caller_->thread) return;
-    const auto first = first_id_.find(thread);
-    caller_ = {thread, coverage_.CallsAttached(thread.first), first != first_id_.end(),
-               api_ && unseen_.count(thread.first) == 0, 0};
+  void SeeCaller(const Thread& thread, uint32_t client, int64_t at_ns) {
+    const auto [pid, tid] = thread;
+    const auto first = first_id_.find({pid, client, tid});
+    caller_ = {thread, client, coverage_.LifeAt(pid, at_ns)};
+    caller_->collected = api_ && unseen_.count(pid) == 0 && MakesCalls(pid, client);
+    caller_->seen = first != first_id_.end();
     if (caller_->seen) caller_->first_id = first->second;
   }
-  // Whether a job of the thread that says so was submitted within a call that must be there.
-  bool HasCall(uint64_t id) const {
+  // Whether calls of the process have that client in their ids. Where none was seen at all they
+  // have its own number, if they are of before drivers gave others.
+  bool MakesCalls(uint32_t pid, uint32_t client) const {
+    if (client == 0) return false;
+    auto next = first_id_.lower_bound({pid, client, 0});
+    if (next != first_id_.end() && std::get<0>(next->first) == pid &&
+        std::get<1>(next->first) == client) {
+      return true;
+    }
+    next = first_id_.lower_bound({pid, 0, 0});
+    const bool none = next == first_id_.end() || std::get<0>(next->first) != pid;
+    return client == pid && none;
+  }
+  // Whether the thread's job that has this id was submitted within a call that must be there.
+  bool HasCall(const Thread& thread, uint64_t id, int64_t at_ns) {
+    const uint32_t client = model::ClientOf(id);
+    if (!caller_ || thread != caller_->thread || client != caller_->client ||
+        at_ns < caller_->life.from_ns || at_ns >= caller_->life.to_ns) {
+      SeeCaller(thread, client, at_ns);
+    }
     // It makes no calls that are seen, or this one went on from beginning to end.
-    if (caller_->attached) return caller_->seen && id >= caller_->first_id;
+    if (caller_->life.CallsAttached()) return caller_->seen && id >= caller_->first_id;
     // Else calls were not collected, or it is no call's number.
-    return caller_->collected && id >> 32 == caller_->thread.first;
+    return caller_->collected;
   }
 
   // As of nearly all jobs: whether they are of one thread, and all must have a call and have it.
@@ -296,11 +322,11 @@ class CallChecker : public LawGroup, public JobLaw {
     }
     uint64_t ids[kMost];
     model_.api.correlation.Read(low, size_t{high} - low + 1, ids);
-    SeeThread({in_.pid[from], in_.tid[from]});
+    const Thread thread(in_.pid[from], in_.tid[from]);
     bool all = true;
     for (size_t i = 0; i < jobs; ++i) {
       const uint64_t id = in_.host_correlation[from + i];
-      all &= id != 0 && id == ids[calls[i] - low] && HasCall(id);
+      all &= id != 0 && id == ids[calls[i] - low] && HasCall(thread, id, in_.submit_ns[from + i]);
     }
     return all;
   }
@@ -315,7 +341,7 @@ class CallChecker : public LawGroup, public JobLaw {
   CallsById by_id_;
   Cursor<uint8_t> began_before_{model_.api.began_before}, open_{model_.api.open};
   Cursor<int64_t> call_begin_ns_{model_.api.begin_ns}, call_end_ns_{model_.api.end_ns};
-  std::map<Thread, uint64_t> first_id_;
+  std::map<Counter, uint64_t> first_id_;
   std::optional<Caller> caller_;  // of the job before
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};
   Tally within_{"events_of_calls", "what the driver did for a call happened during it"};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <unordered_set>
 
 #include "libtrace/model/permute.h"
 
@@ -19,35 +20,7 @@ Coverage::Coverage(const model::Model& model)
   end_ns_ = model.has_accounts && model.accounts.stop_ns() > 0
                 ? model.accounts.stop_ns()
                 : std::numeric_limits<int64_t>::max();
-  const model::ProcessEvents& events = model.process_events;
-  for (size_t i = 0; i < events.size(); ++i) {
-    switch (events.kind[i]) {
-      case Kind::KIND_ATTACHED:
-        attached_.insert(events.pid[i]);
-        since_ns_[events.pid[i]] = events.time_ns[i];
-        until_ns_.erase(events.pid[i]);
-        break;
-      case Kind::KIND_SEEN:
-        attached_.insert(events.pid[i]);
-        since_ns_[events.pid[i]] = begin_ns_;
-        break;
-      case Kind::KIND_BEGUN:
-        if (events.pid[i] != events.parent[i]) since_ns_[events.pid[i]] = events.time_ns[i];
-        break;
-      case Kind::KIND_EXECUTED:
-        attached_.erase(events.pid[i]);
-        late_calls_.erase(events.pid[i]);
-        break;
-      case Kind::KIND_CALLS:
-        late_calls_.insert(events.pid[i]);
-        break;
-      case Kind::KIND_LEFT:
-        until_ns_[events.pid[i]] = events.time_ns[i];
-        break;
-      default:
-        break;
-    }
-  }
+  FindLives();
   const model::HostEvents& host = model.host;
   // Few are of this kind.
   model::EachChunk(
@@ -75,19 +48,75 @@ Coverage::Coverage(const model::Model& model)
   }
 }
 
-int64_t Coverage::Since(uint32_t pid) const {
-  const auto found = since_ns_.find(pid);
-  if (found == since_ns_.end()) {
-    // A trace that names no process: a command was recorded from its first instruction on.
-    const bool command = since_ns_.empty() && model_.info.command_size() > 0;
-    return command ? begin_ns_ : model::kNoTime;
+void Coverage::FindLives() {
+  const model::ProcessEvents& events = model_.process_events;
+  const auto order = model::RowsByKey(events.size(), [&](uint32_t i) { return events.time_ns[i]; });
+  std::unordered_set<uint32_t> gone;  // ended, or recorded no longer
+  for (const uint32_t i : order) {
+    const int64_t at_ns = events.time_ns[i];
+    const uint32_t pid = events.pid[i];
+    const bool begun = events.kind[i] == Kind::KIND_BEGUN && pid != events.parent[i];
+    const bool executed = events.kind[i] == Kind::KIND_EXECUTED;
+    const bool attached = events.kind[i] == Kind::KIND_ATTACHED;
+    std::vector<Life>& lives = lives_[pid];
+    if (lives.empty()) {
+      lives.emplace_back();
+    } else if (begun || executed || (attached && gone.count(pid) != 0)) {
+      // Another program is recorded for as long as the one before it was.
+      Life next = executed ? lives.back() : Life();
+      lives.back().to_ns = next.from_ns = at_ns;
+      lives.push_back(next);
+    }
+    if (begun || attached) gone.erase(pid);
+    Life& life = lives.back();
+    switch (events.kind[i]) {
+      case Kind::KIND_ATTACHED:
+        life.attached = true;
+        life.since_ns = at_ns;
+        life.until_ns = std::numeric_limits<int64_t>::max();
+        break;
+      case Kind::KIND_SEEN:
+        life.attached = true;
+        life.since_ns = begin_ns_;
+        break;
+      case Kind::KIND_BEGUN:
+        if (begun) life.since_ns = at_ns;
+        break;
+      case Kind::KIND_EXECUTED:
+        life.attached = life.late_calls = false;
+        break;
+      case Kind::KIND_CALLS:
+        life.late_calls = true;
+        break;
+      case Kind::KIND_LEFT:
+        life.until_ns = at_ns;
+        gone.insert(pid);
+        break;
+      case Kind::KIND_ENDED:
+        if (pid == events.tid[i]) gone.insert(pid);
+        break;
+      default:
+        break;
+    }
+    any_since_ = any_since_ || life.since_ns != model::kNoTime;
   }
-  return std::max(found->second, begin_ns_);
 }
 
-int64_t Coverage::Until(uint32_t pid) const {
-  const auto found = until_ns_.find(pid);
-  return found == until_ns_.end() ? end_ns_ : std::min(found->second, end_ns_);
+Coverage::Life Coverage::LifeAt(uint32_t pid, int64_t at_ns) const {
+  Life life;
+  if (const auto found = lives_.find(pid); found != lives_.end()) {
+    const std::vector<Life>& lives = found->second;
+    const auto is_before = [](int64_t when_ns, const Life& next) { return when_ns < next.from_ns; };
+    life = *(std::upper_bound(lives.begin() + 1, lives.end(), at_ns, is_before) - 1);
+  }
+  if (life.since_ns != model::kNoTime) {
+    life.since_ns = std::max(life.since_ns, begin_ns_);
+  } else if (!any_since_ && model_.info.command_size() > 0) {
+    // A trace that names no process: a command was recorded from its first instruction on.
+    life.since_ns = begin_ns_;
+  }
+  life.until_ns = std::min(life.until_ns, end_ns_);
+  return life;
 }
 
 bool Coverage::Collected(std::string_view probe, std::string_view family, bool otherwise) const {

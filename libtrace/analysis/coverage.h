@@ -9,11 +9,11 @@
 #define LIBTRACE_ANALYSIS_COVERAGE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "libtrace/model/model.h"
@@ -27,17 +27,21 @@ class Coverage {
   // Events of the host and of devices are there from begin to end.
   int64_t begin_ns() const { return begin_ns_; }
   int64_t end_ns() const { return end_ns_; }
-  // From when on all events of a process are there; kNoTime: not known.
-  int64_t Since(uint32_t pid) const;
-  // Whether it may have been in the middle of something then.
-  bool Attached(uint32_t pid) const {
-    return Since(pid) == model::kNoTime || attached_.count(pid) != 0;
-  }
-  // Whether a call that the process had under way may be missing: it was attached to, or its
-  // copy of the API library was found while it ran.
-  bool CallsAttached(uint32_t pid) const { return Attached(pid) || late_calls_.count(pid) != 0; }
-  // Until when they are.
-  int64_t Until(uint32_t pid) const;
+
+  // What ran under a process's number: a process is given it after another one, or runs another
+  // program from some time on.
+  struct Life {
+    // Of what happened in this time.
+    int64_t from_ns = std::numeric_limits<int64_t>::min();
+    int64_t to_ns = std::numeric_limits<int64_t>::max();
+    // From when on, and until when, all of its events are there; kNoTime: not known.
+    int64_t since_ns = model::kNoTime, until_ns = std::numeric_limits<int64_t>::max();
+    // It ran before, or its copy of the API library was found while it ran.
+    bool attached = false, late_calls = false;
+    // Whether a call that it had under way may be missing.
+    bool CallsAttached() const { return since_ns == model::kNoTime || attached || late_calls; }
+  };
+  Life LifeAt(uint32_t pid, int64_t at_ns) const;
 
   // Whether this kind of event was collected at all: a probe whose name ends so, or, if the trace
   // names none that begins so, `otherwise`.
@@ -51,16 +55,16 @@ class Coverage {
   bool AnyReset(uint32_t device, int64_t from_ns, int64_t to_ns) const;
 
  private:
+  void FindLives();
+
   const model::Model& model_;
   int64_t begin_ns_ = 0, end_ns_ = 0;
-  std::unordered_map<uint32_t, int64_t> since_ns_, until_ns_;
-  std::unordered_set<uint32_t> attached_, late_calls_;
+  std::unordered_map<uint32_t, std::vector<Life>> lives_;  // by pid, each in order
+  bool any_since_ = false;                                 // of any of them it is known
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<int64_t>> destroyed_;
   std::vector<bool> jumps_;
   std::vector<std::vector<model::Interval>> resets_;  // by device
 };
-
-using model::ProcessOf;
 
 }  // namespace acceltrace::analysis
 

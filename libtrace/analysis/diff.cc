@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libtrace/analysis/diff_parts.h"
 #include "libtrace/analysis/durations.h"
 #include "libtrace/analysis/names.h"
 
@@ -20,28 +21,6 @@ namespace {
 
 using Certainty = Change::Certainty;
 using Key = std::pair<std::string, std::string>;  // name, unit
-
-// Mean and variance, one value at a time (Welford).
-class Spread {
- public:
-  void Add(double value) {
-    ++n_;
-    const double step = value - mean_;
-    mean_ += step / static_cast<double>(n_);
-    squares_ += step * (value - mean_);
-  }
-  uint64_t n() const { return n_; }
-  // Of the sum of all values, if each of them could have been another one of them.
-  double ErrorOfSum() const {
-    if (n_ < 2) return 0;
-    const auto n = static_cast<double>(n_);
-    return std::sqrt(n * squares_ / (n - 1));
-  }
-
- private:
-  uint64_t n_ = 0;
-  double mean_ = 0, squares_ = 0;
-};
 
 struct Sums {
   uint64_t bytes = 0;
@@ -134,25 +113,6 @@ Side Collect(const model::Model& model) {
   return side;
 }
 
-// What is not known apart from noise is none.
-void Judge(Change* change) {
-  change->delta = {change->b.lo - change->a.hi, change->b.mid - change->a.mid,
-                   change->b.hi - change->a.lo};
-  const double size = std::fabs(change->delta.mid);
-  constexpr double kNothingNs = 0.5;
-  if (size < kNothingNs && change->count_a == change->count_b) {
-    change->certainty = Certainty::kNone;
-  } else if (change->delta.lo <= 0 && change->delta.hi >= 0) {
-    change->certainty = Certainty::kBounds;
-  } else if (change->noise_ns > 0 && size <= Diff::kSigmas * change->noise_ns) {
-    change->certainty = Certainty::kSpread;
-  } else {
-    const bool alone = change->noise_ns == 0 && change->count_a < 2 && change->count_b < 2;
-    change->certainty =
-        alone && change->count_a + change->count_b > 0 ? Certainty::kOnce : Certainty::kSure;
-  }
-}
-
 void Explain(const Sums& a, const Sums& b, Change* change) {
   const auto n_a = static_cast<double>(change->count_a), n_b = static_cast<double>(change->count_b);
   const double more = n_b - n_a;
@@ -229,7 +189,7 @@ std::vector<Change> Compare(const std::map<Key, Sums>& a, const std::map<Key, Su
     } else {
       change.noise_ns = std::hypot(sums_a.spread.ErrorOfSum(), sums_b.spread.ErrorOfSum());
     }
-    Judge(&change);
+    JudgeChange(&change);
     Explain(sums_a, sums_b, &change);
     changes.push_back(std::move(change));
   }
@@ -246,7 +206,7 @@ Change CompareSpans(const std::string& name, const Span& a, const Span& b) {
   Change change;
   change.name = name;
   change.a = ToAmount(a), change.b = ToAmount(b);
-  Judge(&change);
+  JudgeChange(&change);
   return change;
 }
 
@@ -259,8 +219,7 @@ std::vector<Change> CompareTransfers(const Report& a, const Report& b) {
         for (const SizeClass& size : direction.sizes) {
           Change& change = by_key[{direction.name, size.up_to_bytes}];
           change.unit = direction.name;
-          change.name =
-              size.up_to_bytes == UINT64_MAX ? "larger" : fmt::format("{}", size.up_to_bytes);
+          change.name = SizeName(size.up_to_bytes);
           (report == &a ? change.count_a : change.count_b) += size.count;
           (report == &a ? change.bytes_a : change.bytes_b) += size.bytes;
           (report == &a ? change.a : change.b) += size.time;
@@ -270,7 +229,7 @@ std::vector<Change> CompareTransfers(const Report& a, const Report& b) {
   }
   std::vector<Change> changes;
   for (auto& [key, change] : by_key) {
-    Judge(&change);
+    JudgeChange(&change);
     Sums sums_a, sums_b;
     sums_a.bytes = change.bytes_a, sums_b.bytes = change.bytes_b;
     Explain(sums_a, sums_b, &change);
@@ -280,7 +239,7 @@ std::vector<Change> CompareTransfers(const Report& a, const Report& b) {
 }
 
 void AlignJobs(const Report& a, const Report& b, const Side& side_a, const Side& side_b, Diff* diff,
-               PairSpreads* pairs) {
+               PairSpreads* pairs, JobPairs* jobs) {
   const model::Jobs &jobs_a = a.model->jobs, &jobs_b = b.model->jobs;
   diff->jobs_a = jobs_a.size(), diff->jobs_b = jobs_b.size();
   const auto aligned = Align(side_a.kinds, side_b.kinds);
@@ -295,6 +254,7 @@ void AlignJobs(const Report& a, const Report& b, const Side& side_a, const Side&
   }
   for (const auto& [x, y] : aligned) {
     const size_t row_a = side_a.rows[x], row_b = side_b.rows[y];
+    jobs->emplace_back(row_a, row_b);
     for (uint32_t c = 0; c < jobs_a.num_commands[row_a] && c < jobs_b.num_commands[row_b]; ++c) {
       const size_t in_a = jobs_a.first_command[row_a] + c, in_b = jobs_b.first_command[row_b] + c;
       if (side_a.op_of[in_a] != side_b.op_of[in_b]) continue;
@@ -361,17 +321,43 @@ void DecideComparable(const Report& a, const Report& b, Diff* diff) {
 
 }  // namespace
 
+// What is not known apart from noise is none.
+void JudgeChange(Change* change) {
+  change->delta = {change->b.lo - change->a.hi, change->b.mid - change->a.mid,
+                   change->b.hi - change->a.lo};
+  const double size = std::fabs(change->delta.mid);
+  constexpr double kNothingNs = 0.5;
+  if (size < kNothingNs && change->count_a == change->count_b) {
+    change->certainty = Certainty::kNone;
+  } else if (change->delta.lo <= 0 && change->delta.hi >= 0) {
+    change->certainty = Certainty::kBounds;
+  } else if (change->noise_ns > 0 && size <= Diff::kSigmas * change->noise_ns) {
+    change->certainty = Certainty::kSpread;
+  } else {
+    const bool alone = change->noise_ns == 0 && change->count_a < 2 && change->count_b < 2;
+    change->certainty =
+        alone && change->count_a + change->count_b > 0 ? Certainty::kOnce : Certainty::kSure;
+  }
+}
+
 const char* CertaintyName(Change::Certainty certainty) {
   constexpr const char* kNames[] = {"same", "within_bounds", "within_spread", "once",
                                     "significant"};
   return kNames[static_cast<int>(certainty)];
 }
 
+const char* PlaceName(Change::Place::Kind kind) {
+  constexpr const char* kNames[] = {"", "command", "api", "job", "submit", "piece"};
+  return kNames[static_cast<int>(kind)];
+}
+
 Diff ComputeDiff(const Report& a, const Report& b) {
   Diff diff;
+  diff.begin_a_ns = a.model->begin_ns, diff.begin_b_ns = b.model->begin_ns;
   const Side side_a = Collect(*a.model), side_b = Collect(*b.model);
   PairSpreads pairs;
-  AlignJobs(a, b, side_a, side_b, &diff, &pairs);
+  JobPairs jobs;
+  AlignJobs(a, b, side_a, side_b, &diff, &pairs, &jobs);
   diff.run = CompareSpans("run", a.breakdown.run, b.breakdown.run);
   for (int c = 0; c < kNumClasses; ++c) {
     diff.classes.push_back(
@@ -380,7 +366,13 @@ Diff ComputeDiff(const Report& a, const Report& b) {
   diff.ops = Compare(side_a.ops, side_b.ops, pairs);
   diff.calls = Compare(side_a.calls, side_b.calls, {});
   diff.transfers = CompareTransfers(a, b);
-  for (auto* changes : {&diff.classes, &diff.ops, &diff.calls, &diff.transfers}) Sort(changes);
+  diff.stages = CompareStages(a, b, jobs);
+  diff.units = CompareUnits(a, b);
+  FindPlaces(a, b, jobs, &diff);
+  for (auto* changes :
+       {&diff.classes, &diff.ops, &diff.stages, &diff.units, &diff.calls, &diff.transfers}) {
+    Sort(changes);
+  }
   NoteRecordings(*a.model, *b.model, &diff);
   DecideComparable(a, b, &diff);
   return diff;

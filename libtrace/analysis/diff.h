@@ -36,6 +36,15 @@ struct Change {
     double ns = 0;
   };
 
+  // Where one of those that make it up is, on the host's clock; a pair that differs most, or the
+  // longest on either side.
+  struct Place {
+    enum class Kind { kNone, kCommand, kCall, kJob, kSubmission, kPiece };
+    Kind kind = Kind::kNone;
+    uint32_t row = 0;
+    int64_t begin_ns = 0, end_ns = 0;
+  };
+
   std::string name, unit;
   uint64_t count_a = 0, count_b = 0, bytes_a = 0, bytes_b = 0;
   Amount a, b, delta;
@@ -47,20 +56,25 @@ struct Change {
 
   // Most of delta: "fewer", "more", "longer each", "shorter each", "more pcie stall", "more bytes".
   std::string cause;
+  Place at_a, at_b;
 };
+const char* PlaceName(Change::Place::Kind kind);         // as events are called in a page
 const char* CertaintyName(Change::Certainty certainty);  // stable, for JSON
 
 struct Diff {
   static constexpr double kSigmas = 3;
 
   bool comparable = true;
-  std::string why_not;             // one sentence
-  std::vector<std::string> notes;  // what differs between the recordings themselves
+  std::string why_not;                     // one sentence
+  std::vector<std::string> notes;          // what differs between the recordings themselves
+  int64_t begin_a_ns = 0, begin_b_ns = 0;  // the first event of either
   uint64_t jobs_a = 0, jobs_b = 0, aligned = 0;
   std::string first_difference;  // where the sequences of jobs part; empty: they do not
 
   Change run;
-  std::vector<Change> classes, ops, calls, transfers;  // the largest change first
+  // The largest change first. Of stages the sum over all jobs, of units the time that they were
+  // busy.
+  std::vector<Change> classes, ops, stages, units, calls, transfers;
 };
 
 Diff ComputeDiff(const Report& a, const Report& b);

@@ -94,6 +94,50 @@ TEST_CASE("A trace is the same as itself") {
   }
 }
 
+const Change& Named(const std::vector<Change>& changes, const std::string& name) {
+  const auto found = std::find_if(changes.begin(), changes.end(),
+                                  [&](const Change& change) { return change.name == name; });
+  REQUIRE(found != changes.end());
+  return *found;
+}
+
+TEST_CASE("A slower op shows in its stage and its unit, and leads to the pair that differs most") {
+  Recipe other;
+  other.seed = 2, other.matmul_ns = 5'500;
+  const Pair slower({}, other);
+  const Change stage = Named(slower.diff.stages, "start_to_end");
+  CHECK((stage.count_a == 24 && stage.pairs == 24));
+  CHECK(stage.certainty == Certainty::kSure);
+  CHECK(std::abs(stage.delta.mid - 12 * 500) < 24 * 50);
+  CHECK(Named(slower.diff.stages, "submit_to_doorbell").certainty == Certainty::kNone);
+  const Change& unit = slower.diff.units.front();
+  CHECK(unit.certainty == Certainty::kSure);
+  CHECK(std::abs(unit.delta.mid - 12 * 500) < 12 * 100);
+  using Kind = Change::Place::Kind;
+  for (const Change* change : {&slower.Op("matmul"), &unit}) {
+    REQUIRE((change->at_a.kind == Kind::kCommand && change->at_b.kind == Kind::kCommand));
+    CHECK(slower.model_a->OpName(change->at_a.row) == "matmul");
+    CHECK(slower.model_b->OpName(change->at_b.row) == "matmul");
+  }
+  const Change& op = slower.Op("matmul");
+  CHECK(op.at_a.row == op.at_b.row);  // they are one command of both
+  const auto length = [](const Change::Place& at) { return at.end_ns - at.begin_ns; };
+  CHECK(length(op.at_b) - length(op.at_a) >= 500);
+  CHECK(Named(slower.diff.calls, "Launch").at_a.kind == Kind::kCall);
+  for (const Change& change : slower.diff.classes) {
+    if (change.a.mid > 0) CHECK(change.at_a.kind == Kind::kPiece);
+  }
+  REQUIRE(!slower.diff.transfers.empty());
+  bool found = false;
+  for (const Change& change : slower.diff.transfers) {
+    if (change.count_a == 0) continue;
+    CHECK(change.at_a.kind == Kind::kCommand);
+    CHECK(slower.model_a->OpName(change.at_a.row) == "load");
+    found = true;
+  }
+  CHECK(found);
+}
+
 TEST_CASE("Jitter is no change, a slower op is one, and is named first with its cause") {
   Recipe other;
   other.seed = 2;

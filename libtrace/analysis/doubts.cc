@@ -87,6 +87,8 @@ uint32_t RowsOfProbe(std::string_view name) {
   return kCallRows;
 }
 
+constexpr char kTimeCaveat[] = "time";
+
 class Finder {
  public:
   explicit Finder(const Report& report) : report_(report), model_(*report.model) {}
@@ -96,6 +98,7 @@ class Finder {
     for (const auto& part : model_.missing.parts) doubts_.unplaced |= RowsOfBody(part.body);
     if (model_.missing.anything || !model_.has_accounts) doubts_.unplaced |= kAllRows;
     FromHops();
+    FromHostWaits();
     FromProbes();
     FromJobs();
     PlaceDeviceRows();
@@ -145,6 +148,18 @@ class Finder {
     if (report_.losses.more_spans > 0) doubts_.unplaced |= kAllRows;
   }
 
+  // Nothing is missing then, but what was recorded is not a run as it would have been.
+  void FromHostWaits() {
+    for (const HopUse& hop : report_.losses.hops) {
+      if (hop.name != "host-file-waits" || hop.in == 0) continue;
+      Add(kTimeCaveat,
+          fmt::format("the guest waited {} time{} for files of its host, so that its time was not "
+                      "its own: another run has other times (scripts/vm --sealed has none of that)",
+                      hop.in, hop.in == 1 ? "" : "s"),
+          false);
+    }
+  }
+
   // Sources that were not asked for, or could not be attached.
   void FromProbes() {
     const auto& probes = model_.info.probes();
@@ -172,6 +187,7 @@ class Finder {
     } else if (part != 0) {
       Add("source", "not all probes are attached (" + first + ")", false);
     }
+    doubts_.unattached = !first.empty();
     doubts_.unplaced |= absent_ | part;
   }
 
@@ -305,6 +321,13 @@ uint32_t Reach(Class seen, uint32_t rows) {
 }
 
 }  // namespace
+
+const Caveat* DisturbedTime(const Verdict& verdict) {
+  for (const Caveat& caveat : verdict.caveats) {
+    if (caveat.kind == kTimeCaveat) return &caveat;
+  }
+  return nullptr;
+}
 
 Doubts FindDoubts(const Report& report) { return Finder(report).Run(); }
 

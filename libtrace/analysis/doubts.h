@@ -26,6 +26,8 @@ struct Doubts {
   // The trace contradicts itself, or its device times are worth nothing.
   bool outside_only = false;  // as in Verdict
   bool contradiction = false;
+  // A source that was to be recorded could not be attached.
+  bool unattached = false;
   uint32_t unplaced = 0;  // rows of these kinds are missing, nobody knows where
   // Rows of these kinds are missing within these times. Not sorted.
   struct Place {
@@ -38,6 +40,9 @@ struct Doubts {
 
   bool none() const { return !contradiction && unplaced == 0 && places.empty(); }
 };
+
+// The caveat that the recorded times are not those of a run by itself; null if there is none.
+const Caveat* DisturbedTime(const Verdict& verdict);
 
 Doubts FindDoubts(const Report& report);
 

@@ -10,6 +10,7 @@
 
 #include "libtrace/analysis/laws.h"
 #include "libtrace/analysis/row_loops.h"
+#include "libtrace/model/job_owners.h"
 #include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
@@ -74,7 +75,7 @@ class JobChecker : public LawGroup, public JobLaw {
     size_t first_submitted = kNone, last_before = kNone;
     size_t last_on_device = kNone, last_consumed = kNone;
   };
-  using QueueKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // device, queue, process
+  using QueueKey = std::tuple<uint32_t, uint32_t, uint64_t>;  // device, queue, whose
   struct DeviceFacts {
     bool collected = false, clock_valid = false;
     std::vector<uint64_t> dma;  // by unit: all bits, or none
@@ -160,9 +161,13 @@ class JobChecker : public LawGroup, public JobLaw {
     if (complete_ns != model::kNoTime) queue->last_consumed = j;
   }
 
-  // Jobs of one queue follow each other: it is not looked up for each.
+  // Jobs of one queue follow each other: it is not looked up for each. A device gives a queue to
+  // one owner after the other. The client tells them apart, as both sides have it of each job: its
+  // process is known of those alone that were seen to be submitted.
   Queue& QueueOf(uint32_t device, uint32_t queue, uint32_t pid, uint64_t correlation) {
-    const QueueKey key{device, queue, pid != 0 ? pid : static_cast<uint32_t>(correlation >> 32)};
+    constexpr uint64_t kProcess = uint64_t{1} << 32;
+    const uint32_t client = model::ClientOf(correlation);
+    const QueueKey key{device, queue, client != 0 ? client : kProcess | pid};
     if (last_queue_ == nullptr || key != last_key_) last_queue_ = &queues_[key];
     last_key_ = key;
     return *last_queue_;
@@ -176,14 +181,21 @@ class JobChecker : public LawGroup, public JobLaw {
     return !in_.on_device[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
   }
 
+  // What is known of the process that it is of, as it was then.
+  Coverage::Life LifeOf(size_t j) {
+    const int64_t at_ns = in_.submit_ns[j];
+    return coverage_.LifeAt(owners_.Of(j),
+                            at_ns != model::kNoTime ? at_ns : jobs_.doorbell.host[j].mid_ns);
+  }
+
   static bool Later(size_t last, size_t j) { return last == kNone || j > last; }
 
   // Submitted before the recording of its process began: it precedes all that were seen to be
   // submitted to its queue, and rang before that. The driver may have been in the middle of
   // submitting one.
-  bool BegunBefore(size_t j, const Queue& queue) const {
+  bool BegunBefore(size_t j, const Queue& queue) {
     if (queue.first_submitted != kNone && j > queue.first_submitted) return false;
-    const int64_t since_ns = coverage_.Since(ProcessOf(jobs_, j));
+    const int64_t since_ns = LifeOf(j).since_ns;
     if (since_ns == model::kNoTime || !jobs_.on_device[j]) return true;
     return jobs_.doorbell.host[j].lo_ns <= since_ns || j == queue.last_before;
   }
@@ -192,14 +204,14 @@ class JobChecker : public LawGroup, public JobLaw {
   bool BegunAfter(size_t j) const { return jobs_.doorbell.host[j].hi_ns >= coverage_.end_ns(); }
 
   // The recording ended first: nothing later in its queue got so far, and its context lived.
-  bool UnderWayAtEnd(size_t j, size_t last, int64_t seen_ns) const {
-    const uint32_t pid = ProcessOf(jobs_, j);
-    if (seen_ns != model::kNoTime && seen_ns < coverage_.Until(pid)) return false;
-    if (coverage_.Until(pid) < coverage_.end_ns()) return true;
+  bool UnderWayAtEnd(size_t j, size_t last, int64_t seen_ns) {
+    const int64_t until_ns = LifeOf(j).until_ns;
+    if (seen_ns != model::kNoTime && seen_ns < until_ns) return false;
+    if (until_ns < coverage_.end_ns()) return true;
     const int64_t from_ns =
         jobs_.submit_ns[j] == model::kNoTime ? jobs_.doorbell.host[j].hi_ns : jobs_.submit_ns[j];
     return Later(last, j) &&
-           !coverage_.ContextEnded(jobs_.device[j], jobs_.context[j], pid, from_ns);
+           !coverage_.ContextEnded(jobs_.device[j], jobs_.context[j], owners_.Of(j), from_ns);
   }
 
   // A device writes the record of a job as it sends the interrupt. The driver took this one's
@@ -264,7 +276,7 @@ class JobChecker : public LawGroup, public JobLaw {
     const auto woken = [&] { return jobs_.wake_ns[j] != model::kNoTime && in_.status[j] == 0; };
     if (complete_ns == model::kNoTime && !woken() &&
         (BegunBefore(j, queue) || UnderWayAtEnd(j, queue.last_consumed, model::kNoTime) ||
-         jobs_.completion.host[j].hi_ns >= coverage_.Until(ProcessOf(jobs_, j)))) {
+         jobs_.completion.host[j].hi_ns >= LifeOf(j).until_ns)) {
       return;
     }
     consumed_.Holds(complete_ns != model::kNoTime,
@@ -388,6 +400,7 @@ class JobChecker : public LawGroup, public JobLaw {
   const bool complete_;
   LawPass& pass_;
   const JobChunk& in_;
+  model::JobOwners owners_{model_};
   bool driver_ = false, any_submit_ = false, any_device_ = false;
   std::vector<DeviceFacts> devices_;
   std::map<QueueKey, Queue> queues_;

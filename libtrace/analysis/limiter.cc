@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libtrace/analysis/doubts.h"
 #include "libtrace/analysis/graph.h"
 #include "libtrace/analysis/replays.h"
 #include "libtrace/analysis/whatif.h"
@@ -14,6 +15,7 @@ namespace acceltrace::analysis {
 namespace {
 
 constexpr double kNoGain = 1e-4;
+constexpr double kGuess = 0.5;  // confidence: no better than the toss of a coin
 
 ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<double>& base_ns,
                     double run_ns) {
@@ -79,7 +81,9 @@ std::string Sentence(const Limiter& limiter) {
 Limiter WithheldLimiter(const Verdict& verdict) {
   Limiter limiter;
   limiter.standing = Limiter::Standing::kInconclusive;
-  limiter.text = "inconclusive: " + CaveatsText(verdict.caveats);
+  const bool beyond = !verdict.fails() && (verdict.beyond_sources || verdict.outside_only);
+  limiter.text = (beyond ? "not to be seen in what was recorded: " : "inconclusive: ") +
+                 CaveatsText(verdict.caveats);
   return limiter;
 }
 
@@ -131,6 +135,9 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
   const double miss = std::abs(limiter.base_miss);
   limiter.confidence =
       1 - 0.5 * std::exp(-(lead - moved) / (0.1 * limiter.gains[0].share + 0.5 * miss + 1e-3));
+  if (DisturbedTime(verdict) != nullptr) {
+    limiter.confidence = std::min(limiter.confidence, kGuess);
+  }
   limiter.text = Sentence(limiter);
   if (!verdict.whole()) limiter.text += "; " + CaveatsText(verdict.caveats);
   return limiter;

@@ -55,6 +55,10 @@ class Collector {
     one.weight = weight;
     one.largest = report.breakdown.largest;
     one.withheld = report.verdict.withheld();
+    if (!report.verdict.predicts() && !report.verdict.fails()) {
+      ++beyond_sources_;
+      beyond_text_ = report.limiter.text;
+    }
     one.limiter = report.limiter.text;
     one.named = report.limiter.standing == Limiter::Standing::kNamed ||
                 report.limiter.standing == Limiter::Standing::kSeveral;
@@ -172,6 +176,11 @@ class Collector {
         std::count_if(result_.each.begin(), result_.each.end(), [](const Stretches::One& one) {
           return one.withheld || (!one.named && one.limiter.rfind("inconclusive", 0) == 0);
         }));
+    // What was recorded cannot show it, of a device that is not seen inside: no fault of the trace.
+    if (all > 0 && 2 * beyond_sources_ >= all) {
+      result_.text = beyond_text_;
+      return;
+    }
     // What most of the run is withheld of says nothing of the rest.
     if (2 * withheld >= all || weight_ <= 0) {
       result_.withheld = true;
@@ -210,6 +219,8 @@ class Collector {
   SampledShare tracer_;
   std::map<Resource, Weighted> gains_;
   std::map<std::pair<std::string, std::string>, Advised> advice_;
+  size_t beyond_sources_ = 0;  // stretches of which no recorded source can show what limits them
+  std::string beyond_text_;
   double weight_ = 0;  // of the stretches that name their gains
   std::vector<int64_t> latencies_ns_;
 };

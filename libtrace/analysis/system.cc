@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "libtrace/model/job_owners.h"
+
 namespace acceltrace::analysis {
 namespace {
 
@@ -90,9 +92,10 @@ std::map<uint32_t, GroupUse> WorkByGroup(const model::Model& model) {
   const Groups groups(model.system.groups);
   std::map<uint32_t, GroupUse> uses = {{0, {}}};
   const model::Jobs& jobs = model.jobs;
+  model::JobOwners owners(model);
   for (size_t j = 0; j < jobs.size(); ++j) {
     const int64_t at_ns = jobs.submit_ns[j] != model::kNoTime ? jobs.submit_ns[j] : model.begin_ns;
-    GroupUse& use = uses[groups.Of(model::ProcessOf(jobs, j), at_ns)];
+    GroupUse& use = uses[groups.Of(owners.Of(j), at_ns)];
     ++use.jobs;
     for (uint32_t c = jobs.first_command[j]; c < jobs.first_command[j] + jobs.num_commands[j];
          ++c) {

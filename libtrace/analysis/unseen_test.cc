@@ -13,7 +13,7 @@ using namespace acceltrace::test;
 constexpr int64_t kBase = 20'000'000;
 
 // Twenty reads, one each 100 us, which are on the disk for job_ns and take 20 us more.
-std::unique_ptr<model::Model> Reads(bool calls, bool inside, int64_t job_ns = 40'000) {
+TraceBuilder ReadsOf(bool calls, bool inside, int64_t job_ns = 40'000) {
   TraceBuilder builder;
   builder.AddDevice();
   if (!inside) {
@@ -35,7 +35,11 @@ std::unique_ptr<model::Model> Reads(bool calls, bool inside, int64_t job_ns = 40
     job.submit_ns = begin_ns + 10'000, job.complete_ns = begin_ns + 10'000 + job_ns;
     builder.AddJob(job);
   }
-  return builder.Model();
+  return builder;
+}
+
+std::unique_ptr<model::Model> Reads(bool calls, bool inside, int64_t job_ns = 40'000) {
+  return ReadsOf(calls, inside, job_ns).Model();
 }
 
 TEST_CASE("jobs on a device that is not seen inside are a class of time of their own") {
@@ -53,14 +57,18 @@ TEST_CASE("jobs on a device that is not seen inside are a class of time of their
   CHECK_FALSE(report.verdict.predicts());
   CHECK(report.advice.empty());
   CHECK(report.limiter.withheld());
-  CHECK(report.limiter.text == "inconclusive: what disk0 did with its jobs is not recorded");
+  CHECK(report.limiter.text ==
+        "not to be seen in what was recorded: what disk0 did with its jobs is not recorded");
+  CHECK_FALSE(report.verdict.fails());
 }
 
 TEST_CASE("calls that were not recorded may have been all of the rest") {
   const auto model = Reads(false, false);
   const Report report = ComputeReport(*model);
   CHECK(report.breakdown.time[kUnseen].mid_ns == 20 * 40'000);
-  CHECK(report.verdict.withheld());  // 1,140 us of 1,940
+  CHECK(report.verdict.withheld());     // 1,140 us of 1,940
+  CHECK_FALSE(report.verdict.fails());  // nobody recorded them, and nothing is wrong
+  CHECK(report.verdict.text.starts_with("not to be seen in what was recorded: "));
   CHECK(report.verdict.text.find("API calls were not recorded") != std::string::npos);
   const auto long_jobs = Reads(false, false, 80'000);
   const Verdict verdict = ComputeReport(*long_jobs).verdict;
@@ -75,6 +83,29 @@ TEST_CASE("a device that writes records is missed when there are none") {
   CHECK(report.breakdown.time[kUnseen].hi_ns == 0);
   CHECK(report.verdict.withheld());
   CHECK(report.verdict.text.find("devices were not recorded") != std::string::npos);
+  CHECK_FALSE(report.verdict.fails());
+}
+
+TEST_CASE("a verdict that is withheld for a probe that could not be attached is a fault") {
+  TraceBuilder builder = ReadsOf(false, false);
+  proto::Probe* probe = builder.info()->add_probes();
+  probe->set_name("usdt:libx:api_begin");
+  probe->set_reason("no such probe here");
+  const Report report = ComputeReport(*builder.Model());
+  CHECK(report.verdict.withheld());
+  CHECK(report.verdict.fails());
+  CHECK(report.verdict.text.starts_with("inconclusive: "));
+}
+
+TEST_CASE("a guest that waited for its host has a verdict that is close at best, and says so") {
+  TraceBuilder builder = ReadsOf(true, false);
+  builder.AddHop("host-file-waits", 0, 0, 0, 0);
+  CHECK(ComputeReport(*builder.Model()).verdict.standing == Verdict::Standing::kCertain);
+  builder.AddHop("host-file-waits", 7, 7, 0, 0);
+  const Verdict verdict = ComputeReport(*builder.Model()).verdict;
+  CHECK(verdict.standing == Verdict::Standing::kClose);
+  CHECK(verdict.text.find("waited 7 times for files of its host") != std::string::npos);
+  CHECK_FALSE(verdict.fails());
 }
 
 }  // namespace

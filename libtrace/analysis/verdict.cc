@@ -60,7 +60,11 @@ Verdict ComputeVerdict(const Report& report) {
   const std::string because = CaveatsText(verdict.caveats);
   const auto withhold = [&](const char* why) {
     verdict.standing = Standing::kInconclusive;
-    verdict.text = fmt::format("inconclusive: {}{}{}", because, because.empty() ? "" : "; ", why);
+    verdict.beyond_sources = verdict.whole() && !doubts.contradiction && !doubts.unattached;
+    verdict.text =
+        fmt::format("{}: {}{}{}",
+                    verdict.beyond_sources ? "not to be seen in what was recorded" : "inconclusive",
+                    because, because.empty() ? "" : "; ", why);
   };
   if (breakdown.RunNs() <= 0) {
     verdict.text = breakdown.verdict;
@@ -74,8 +78,11 @@ Verdict ComputeVerdict(const Report& report) {
   }
   const bool bounded = BoundClasses(report, doubts, &verdict.possible);
   if (doubts.none() && verdict.whole()) {
-    verdict.standing = breakdown.certain ? Standing::kCertain : Standing::kClose;
+    const Caveat* disturbed = DisturbedTime(verdict);
+    const bool certain = breakdown.certain && disturbed == nullptr;
+    verdict.standing = certain ? Standing::kCertain : Standing::kClose;
     verdict.text = breakdown.verdict;
+    if (disturbed != nullptr) verdict.text += "; but " + disturbed->text;
   } else if (doubts.contradiction) {
     withhold("its times and counts cannot be trusted");
   } else if (!bounded || !Stands(verdict.possible, breakdown.largest)) {

@@ -33,7 +33,7 @@ struct Report;
 
 // Why the trace is not the whole story.
 struct Caveat {
-  std::string kind;  // stable: damage, rows, loss, order, law, clock, source
+  std::string kind;  // stable: damage, rows, loss, order, law, clock, source, time
   std::string text;
   // The trace is damaged, lossy, cut short or contradicts itself; false: it was recorded
   // with fewer sources.
@@ -56,7 +56,13 @@ struct Verdict {
   // Of all devices nothing but their jobs' ends is known: what would help nobody can say.
   bool outside_only = false;
 
+  // Withheld for nothing but sources that were not to be recorded, or do not exist for a device:
+  // what was recorded cannot show more.
+  bool beyond_sources = false;
+
   bool withheld() const { return standing == Standing::kInconclusive; }
+  // Something is wrong with the trace, or it should have had an answer: exit status 1.
+  bool fails() const { return !whole() || (withheld() && !beyond_sources); }
   // A critical path and predictions can be had.
   bool predicts() const { return !withheld() && !outside_only; }
   // Nothing is wrong with the trace.

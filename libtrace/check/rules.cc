@@ -7,6 +7,7 @@
 
 #include "libtrace/analysis/latency.h"
 #include "libtrace/check/lexer.h"
+#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::check {
 namespace {
@@ -149,9 +150,8 @@ class Parser {
   Status Product(NodePtr* out) {
     Status status = Factor(out);
     // A chain as long as the line is a tree as deep: parsed by a loop, walked by recursion.
-    for (int links = 0; status.ok() && Peek().kind == TokenKind::kMark &&
-                        (Peek().text == "*" || Peek().text == "/");
-         ++links) {
+    while (status.ok() && Peek().kind == TokenKind::kMark &&
+           (Peek().text == "*" || Peek().text == "/")) {
       const Token mark = Take();
       const int sign = mark.text == "*" ? 1 : -1;
       NodePtr node = Make(sign > 0 ? Kind::kMultiply : Kind::kDivide, mark.column);
@@ -403,6 +403,7 @@ bool IsJobSeries(std::string_view name) {
 Result<std::vector<Rule>> ParseRules(std::string_view text) {
   std::vector<Rule> rules;
   size_t number = 0;
+  text = stream::WithoutMark(text);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

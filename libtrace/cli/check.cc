@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "libtrace/check/evaluate.h"
 #include "libtrace/check/rules.h"
@@ -117,6 +118,14 @@ int RunCheck(const Options& options) {
   if (UsesBaseline(rules->rules) && options.baseline.empty()) {
     return Fail(kMisuse, "a rule compares with a baseline: name a trace with --baseline FILE");
   }
+  std::optional<OutputFile> junit;
+  if (!options.junit.empty()) {
+    std::vector<std::string> inputs = options.rules;
+    inputs.insert(inputs.end(), {options.file, options.baseline});
+    auto output = OutputFile::Create(options.junit, inputs);
+    if (!output.ok()) return Fail(kFailed, output.message());
+    junit = std::move(output).value();
+  }
   int status = kFailed;
   const auto side = LoadSide(options.file, options.selection, &status);
   if (!side.ok()) return Fail(status, side.message());
@@ -128,17 +137,15 @@ int RunCheck(const Options& options) {
   }
   const auto outcomes =
       check::CheckRules(rules->rules, *(*side)->trace, baseline ? baseline->trace.get() : nullptr);
-  if (!options.junit.empty()) {
-    auto output = OutputFile::Create(options.junit);
-    if (!output.ok()) return Fail(kFailed, output.message());
+  if (junit) {
     Status wrote =
-        output->Write(view::JunitCheck(outcomes, options.lenient, options.file, rules->name));
-    if (wrote.ok()) wrote = output->Finish();
+        junit->Write(view::JunitCheck(outcomes, options.lenient, options.file, rules->name));
+    if (wrote.ok()) wrote = junit->Finish();
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
   }
-  if (options.junit != "-") {
+  if (!junit || !junit->is_stdout()) {
     const Status wrote = options.json
-                             ? WriteStdout(view::JsonCheck(outcomes, options.lenient))
+                             ? PrintJson(view::JsonCheck(outcomes, options.lenient))
                              : PrintText(view::TextCheck(outcomes, options.lenient, StdoutStyle()));
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
   }

@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <string_view>
 #include <utility>
+
+#include "libtrace/cli/inherited.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -44,17 +47,40 @@ std::string InterpreterOf(const std::string& path) {
   return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
 }
 
-// The file that execvp() would run.
+// Where a command is looked for: without PATH where the system has its own.
+std::string SearchPath() {
+  if (const char* path = std::getenv("PATH")) return path;
+  std::string path(confstr(_CS_PATH, nullptr, 0), '\0');
+  confstr(_CS_PATH, path.data(), path.size());
+  return path.substr(0, path.find('\0'));
+}
+
+// The file that is run, as a shell finds it; where none can be, one that is there.
 std::string InPath(const std::string& command) {
-  if (command.find('/') != std::string::npos) return command;
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string file = std::string(rest.substr(0, colon)) + "/" + command;
+  if (command.find('/') != std::string::npos || command.empty()) return command;
+  const std::string path = SearchPath();
+  std::string there;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t colon = std::min(path.find(':', at), path.size());
+    // An empty one is the folder at hand.
+    const std::string folder = colon == at ? "." : path.substr(at, colon - at);
+    const std::string file = folder + "/" + command;
     if (Runnable(file).ok()) return file;
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    struct stat about {};
+    if (there.empty() && stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode)) there = file;
+    at = colon + 1;
   }
-  return "";
+  return there;
+}
+
+// Whether a shell takes a file that the kernel cannot execute as a script: its first line is text.
+bool IsText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char begin[128];
+  file.read(begin, sizeof(begin));
+  const std::string_view all(begin, static_cast<size_t>(file.gcount()));
+  const std::string_view line = all.substr(0, all.find('\n'));
+  return line.substr(0, 4) != "\177ELF" && line.find('\0') == line.npos;
 }
 
 // What execve()'s error number means for this file.
@@ -74,6 +100,8 @@ Status ExecError(const std::string& command, int why) {
 }
 
 }  // namespace
+
+std::string FileOfCommand(const std::string& command) { return InPath(command); }
 
 Status Child::Find(const std::string& command, int* status) {
   const std::string path = InPath(command);
@@ -103,10 +131,13 @@ Result<Child> Child::Prepare(const std::vector<std::string>& command, bool stdou
     close(gate[0]), close(gate[1]);
     return Status::Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   }
+  std::string path = InPath(command.front()), sh = "/bin/sh";
   std::vector<std::string> words = command;
-  std::vector<char*> argv;
+  std::vector<char*> argv, by_shell = {sh.data(), path.data()};
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  by_shell.insert(by_shell.end(), argv.begin() + 1, argv.end());
+  const bool text = IsText(path);
   const pid_t pid = fork();
   if (pid < 0) {
     for (int fd : {gate[0], gate[1], error[0], error[1]}) close(fd);
@@ -115,10 +146,7 @@ Result<Child> Child::Prepare(const std::vector<std::string>& command, bool stdou
   if (pid == 0) {
     close(gate[1]);
     close(error[0]);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    RestoreInheritance();
     if (stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
     char go = 0;
     ssize_t got;
@@ -126,8 +154,9 @@ Result<Child> Child::Prepare(const std::vector<std::string>& command, bool stdou
       got = read(gate[0], &go, 1);
     } while (got < 0 && errno == EINTR);
     if (got != 1) _exit(127);  // the recorder is gone
-    execvp(argv[0], argv.data());
+    execv(path.c_str(), argv.data());
     const int why = errno;
+    if (why == ENOEXEC && text) execv(sh.c_str(), by_shell.data());
     (void)!write(error[1], &why, sizeof(why));
     _exit(127);
   }
@@ -148,6 +177,7 @@ Child::Child(Child&& other) noexcept
       released_(other.released_),
       ended_(other.ended_),
       status_(other.status_),
+      signal_(other.signal_),
       name_(std::move(other.name_)) {}
 
 Child::~Child() {
@@ -184,9 +214,29 @@ Status Child::Release(int* status) {
 void Child::Reap() {
   if (ended_ || pid_ <= 0) return;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return;
+  if (waitpid(pid_, &status, WNOHANG) != pid_) return StopWithIt();
   ended_ = true;
-  status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  status_ = WIFSIGNALED(status) ? 128 + signal_ : WEXITSTATUS(status);
+}
+
+void Child::StopWithIt() const {
+  const auto stopped = [this](int more) {
+    siginfo_t info{};
+    const bool known =
+        waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | more) == 0;
+    return known && info.si_pid == pid_ && info.si_status != SIGSTOP;
+  };
+  if (!stopped(WNOWAIT)) return;
+  // Of others than the foreground's nobody may know that they have to be continued.
+  const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  const bool foreground = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+  if (terminal >= 0) close(terminal);
+  if (!foreground) return;
+  // Stopped and continued together by the terminal, the two go on one after the other.
+  constexpr timespec kTogether = {0, 50'000'000};
+  nanosleep(&kTogether, nullptr);
+  if (stopped(0)) raise(SIGSTOP);
 }
 
 void Child::Kill(int signal) {

@@ -14,6 +14,9 @@
 
 namespace acceltrace::cli {
 
+// The file that execvp() would run; empty if there is none.
+std::string FileOfCommand(const std::string& command);
+
 class Child {
  public:
   // As a shell's: there is no such command, and it is there but cannot be run.
@@ -29,19 +32,22 @@ class Child {
   pid_t pid() const { return pid_; }
   // Lets it run the command; when that could not be executed, why, and *status as Find() says.
   Status Release(int* status);
-  // Takes its exit status if it has one, without waiting.
+  // Takes its exit status if it has one, without waiting. A command that has stopped itself in the
+  // foreground of a terminal stops this program, too: the shell sees its job stopped.
   void Reap();
   bool ended() const { return ended_; }
   int status() const { return status_; }  // 128 + signal when killed
+  int signal() const { return signal_; }  // that killed it, 0: none
   void Kill(int signal);
 
  private:
   Child() = default;
+  void StopWithIt() const;
   pid_t pid_ = -1;
   int gate_ = -1;   // closing it after a byte lets the child go
   int error_ = -1;  // errno of exec comes back here
   bool released_ = false, ended_ = false;
-  int status_ = -1;
+  int status_ = -1, signal_ = 0;
   std::string name_;
 };
 

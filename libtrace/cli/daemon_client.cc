@@ -64,8 +64,8 @@ bool EndsWithin(int pidfd, int timeout_ms) {
 
 }  // namespace
 
-Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments, int output_fd,
-                                         const Limits& limits) {
+Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& arguments,
+                                         const std::vector<int>& outputs, const Limits& limits) {
   const std::string daemon = FindDaemon();
   if (daemon.empty()) {
     return Status::Error(
@@ -73,12 +73,13 @@ Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& argumen
   }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Status::Error(fmt::format("cannot make a socket pair: {}", std::strerror(errno)));
+    return Status::Error(fmt::format("cannot make a socket pair: {}{}", std::strerror(errno),
+                                     errno == EMFILE ? ": raise ulimit -n" : ""));
   }
   std::vector<std::string> words = {daemon, "--private", "--control-fd", std::to_string(ends[1])};
-  if (output_fd >= 0) {
+  for (const int fd : outputs) {
     words.push_back("--output-fd");
-    words.push_back(std::to_string(output_fd));
+    words.push_back(std::to_string(fd));
   }
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -95,7 +96,7 @@ Result<DaemonClient> DaemonClient::Start(const std::vector<std::string>& argumen
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     fcntl(ends[1], F_SETFD, 0);
-    if (output_fd >= 0) fcntl(output_fd, F_SETFD, 0);
+    for (const int fd : outputs) fcntl(fd, F_SETFD, 0);
     execv(daemon.c_str(), argv.data());
     _exit(127);
   }
@@ -213,6 +214,15 @@ void DaemonClient::Note(const std::string& line) {
 }
 
 Status DaemonClient::Track(pid_t pid) { return Command(fmt::format("pid {}", pid)); }
+
+Status DaemonClient::Snapshot(const std::string& path) {
+  if (path.find('\n') != std::string::npos) {
+    return Status::Error(
+        "the name of a snapshot of a private recording has no line breaks: choose "
+        "another -o");
+  }
+  return Command("snapshot " + path);
+}
 
 bool DaemonClient::Hear() {
   const auto line = ReadLine(0);

@@ -28,11 +28,12 @@ class DaemonClient final : public CaptureSession {
 
   // Starts `acceltraced --private` (beside this executable, else in PATH) in a
   // process group of its own, so that the terminal's Ctrl-C does not reach it.
-  // output_fd: passed on as --output-fd, or -1. Does not wait for it.
-  static Result<DaemonClient> Start(const std::vector<std::string>& arguments, int output_fd,
-                                    const Limits& limits);
-  static Result<DaemonClient> Start(const std::vector<std::string>& arguments, int output_fd) {
-    return Start(arguments, output_fd, Limits());
+  // outputs: open files, passed on as --output-fd. Does not wait for it.
+  static Result<DaemonClient> Start(const std::vector<std::string>& arguments,
+                                    const std::vector<int>& outputs, const Limits& limits);
+  static Result<DaemonClient> Start(const std::vector<std::string>& arguments,
+                                    const std::vector<int>& outputs) {
+    return Start(arguments, outputs, Limits());
   }
   DaemonClient(DaemonClient&& other) noexcept;
   DaemonClient& operator=(DaemonClient&&) = delete;
@@ -52,7 +53,7 @@ class DaemonClient final : public CaptureSession {
   bool refused() const override { return refused_; }
   bool again() const override { return taken_; }
   Status Track(pid_t pid) override;
-  Status Snapshot(const std::string& path) override { return Command("snapshot " + path); }
+  Status Snapshot(const std::string& path) override;
   bool Hear() override;
 
   // Asks, and waits for "ok": other lines are errors. What came unasked

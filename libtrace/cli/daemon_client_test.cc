@@ -46,7 +46,7 @@ class Script {
 constexpr int kShortMs = 100;
 
 std::string Ready(const DaemonClient::Limits& limits = {}) {
-  auto client = DaemonClient::Start({}, -1, limits);
+  auto client = DaemonClient::Start({}, {}, limits);
   REQUIRE(client.ok());
   return client->WaitUntilReady(-1, nullptr).message();
 }
@@ -84,7 +84,7 @@ TEST_CASE("what the daemon says instead of ready is reported") {
 
 TEST_CASE("waiting for the beginning ends when something else asks for it") {
   const Script script("read -r -u $3\n");
-  auto client = DaemonClient::Start({}, -1);
+  auto client = DaemonClient::Start({}, {});
   REQUIRE(client.ok());
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -104,7 +104,7 @@ TEST_CASE("a daemon that does not stop, nor end, is killed") {
   const Script script("echo ready >&$3; exec sleep 1000\n");
   DaemonClient::Limits limits;
   limits.stop_ms = limits.end_ms = kShortMs;
-  auto client = DaemonClient::Start({}, -1, limits);
+  auto client = DaemonClient::Start({}, {}, limits);
   REQUIRE(client.ok());
   REQUIRE(client->WaitUntilReady(-1, nullptr).message().empty());
   const auto done = client->Stop(-1);
@@ -115,7 +115,7 @@ TEST_CASE("a daemon that does not stop, nor end, is killed") {
 
 TEST_CASE("a daemon whose place is taken is not asked again") {
   const Script script("echo taken >&$3; exit 1\n");
-  auto client = DaemonClient::Start({}, -1);
+  auto client = DaemonClient::Start({}, {});
   REQUIRE(client.ok());
   CHECK(!client->WaitUntilReady(-1, nullptr).ok());
   CHECK(client->again());
@@ -125,7 +125,7 @@ TEST_CASE("a daemon that stays for others is not waited for") {
   const Script script(
       "echo ready >&$3; read -r line <&$3; echo stays >&$3; echo done {} >&$3\n"
       "trap '' TERM; read -r line <&$3; echo $$ >$0.left; exec sleep 1000\n");
-  auto client = DaemonClient::Start({}, -1);
+  auto client = DaemonClient::Start({}, {});
   REQUIRE(client.ok());
   REQUIRE(client->WaitUntilReady(-1, nullptr).ok());
   CHECK(!client->again());
@@ -144,7 +144,7 @@ TEST_CASE("stop returns the last word") {
   const Script script(
       "echo ready >&$3; read -r line <&$3; echo failed: disk full >&$3\n"
       "echo \"done $line\" >&$3\n");
-  auto client = DaemonClient::Start({}, -1);
+  auto client = DaemonClient::Start({}, {});
   REQUIRE(client.ok());
   REQUIRE(client->WaitUntilReady(-1, nullptr).message().empty());
   const auto done = client->Stop(7);

@@ -29,7 +29,7 @@ Result<std::unique_ptr<model::Model>> Probe() {
   if (fd < 0) return Status::Error("cannot make a memory file");
   const std::unique_ptr<const int, void (*)(const int*)> closer(&fd,
                                                                 [](const int* f) { close(*f); });
-  auto daemon = DaemonClient::Start({"--probes", "device,clock"}, fd);
+  auto daemon = DaemonClient::Start({"--probes", "device,clock"}, {fd});
   if (!daemon.ok()) return daemon.status();
   const Status ready = daemon->WaitUntilReady(-1, nullptr);
   if (!ready.ok()) return ready;
@@ -44,10 +44,10 @@ std::string ClockText(const analysis::ClockQuality& clock) {
   if (!clock.valid) return clock.error;
   const clock::Quality& fit = clock.fit;
   return fmt::format(
-      "{}, {:+.3f} ppm, offset {:+.0f} ns ±{}, residual {}, read within {}, {} samples ({} "
+      "{}, {:+.3f} ppm, offset {:+.0f} ns {}, residual {}, read within {}, {} samples ({} "
       "outside)",
       view::FormatRate(static_cast<double>(clock.nominal_hz), "tick"), fit.rate_ppm, fit.offset_ns,
-      view::FormatNs((fit.width_median_ns + 1) / 2),
+      view::FormatBound((fit.width_median_ns + 1) / 2),
       view::FormatNs(static_cast<int64_t>(fit.residual_p99_ns + 0.5)),
       view::FormatNs(fit.round_trip_min_ns), fit.samples, fit.samples_rejected);
 }
@@ -116,7 +116,7 @@ int RunDevices(bool json) {
     rows.push_back({std::move(pci)});
   }
   if (rows.empty()) {
-    if (json) (void)WriteStdout(JsonList(rows, ""));
+    if (json) (void)PrintJson(JsonList(rows, ""));
     return Fail(kFailed, "no accelerator on the PCI bus: check lspci, and that the slot has power");
   }
   std::string unknown = "no driver: load the device's module";
@@ -139,7 +139,7 @@ int RunDevices(bool json) {
     }
   }
   const Status wrote =
-      json ? WriteStdout(JsonList(rows, unknown)) : PrintText(TextList(rows, unknown));
+      json ? PrintJson(JsonList(rows, unknown)) : PrintText(TextList(rows, unknown));
   return wrote.ok() ? kOk : Fail(kFailed, wrote.message());
 }
 

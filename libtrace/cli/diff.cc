@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/compare.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
@@ -40,26 +41,19 @@ void SortChanges(const std::string& by, std::vector<analysis::Change>* changes) 
 
 int RunDiff(const Options& options) {
   int status = kFailed;
-  const auto a = LoadSelected(options.a, options.selection, Laws::kAlways, &status);
-  if (!a.ok()) return Fail(status, a.message());
-  const auto b = LoadSelected(options.b, options.selection, Laws::kAlways, &status);
-  if (!b.ok()) return Fail(status, b.message());
-  const analysis::Report report_a = a->Report(analysis::Predictions::kNone);
-  const analysis::Report report_b = b->Report(analysis::Predictions::kNone);
-  analysis::Diff diff = analysis::ComputeDiff(report_a, report_b);
-  for (auto* changes : {&diff.classes, &diff.ops, &diff.calls, &diff.transfers}) {
+  const auto compared =
+      Compare(options.a, options.b, options.selection, analysis::Predictions::kNone, &status);
+  if (!compared.ok()) return Fail(status, compared.message());
+  analysis::Diff& diff = (*compared)->diff;
+  for (auto* changes :
+       {&diff.classes, &diff.ops, &diff.stages, &diff.units, &diff.calls, &diff.transfers}) {
     SortChanges(options.arrangement.sort, changes);
   }
   view::Style style = StdoutStyle();
   style.rows = options.arrangement.top;
   const Status wrote =
-      options.json ? WriteStdout(view::JsonDiff(diff)) : PrintText(view::TextDiff(diff, style));
-  if (!wrote.ok()) return Fail(kFailed, wrote.message());
-  if (!diff.comparable) {
-    return Fail(kFailed, options.a + " and " + options.b + " cannot be compared: " + diff.why_not);
-  }
-  const int whole = FaultStatus(options.a, *a->model, "the comparison");
-  return whole != kOk ? whole : FaultStatus(options.b, *b->model, "the comparison");
+      options.json ? PrintJson(view::JsonDiff(diff)) : PrintText(view::TextDiff(diff, style));
+  return wrote.ok() ? ComparedStatus(**compared) : Fail(kFailed, wrote.message());
 }
 
 }  // namespace

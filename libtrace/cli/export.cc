@@ -69,12 +69,16 @@ void BoundMemory(const Options& options) {
 using Export = Result<view::ExportStats> (*)(const model::Model& model, const view::Sink& sink);
 
 int RunTimeline(const Options& options, Export write) {
+  auto output = OutputFile::Create(options.output, {options.file});
+  if (!output.ok()) return Fail(kFailed, output.message());
+  if (write == view::ExportPerfetto && output->is_stdout() && isatty(STDOUT_FILENO) != 0) {
+    return Fail(kMisuse,
+                "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
+  }
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
-  auto output = OutputFile::Create(options.output);
-  if (!output.ok()) return Fail(kFailed, output.message());
   const auto stats = write(model, [&](std::string_view bytes) { return output->Write(bytes); });
   if (!stats.ok()) return Fail(kFailed, stats.message());
   const Status finished = output->Finish();
@@ -82,15 +86,32 @@ int RunTimeline(const Options& options, Export write) {
   return Finish(options, model, stats->skipped);
 }
 
-int RunPerfetto(const Options& options) {
-  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    return Fail(kMisuse,
-                "the perfetto format is binary: write it to a file with -o FILE, or pipe it");
-  }
-  return RunTimeline(options, view::ExportPerfetto);
-}
+int RunPerfetto(const Options& options) { return RunTimeline(options, view::ExportPerfetto); }
 
 int RunChrome(const Options& options) { return RunTimeline(options, view::ExportChrome); }
+
+// One that was made for an export and is empty in the end is removed.
+class NewFolder {
+ public:
+  explicit NewFolder(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    made_ = std::filesystem::create_directories(path_, error);
+    if (!error) return;
+    status_ = Status::Error(fmt::format("cannot create the folder {}: {}: CSV is one file a table",
+                                        path_, error.message()));
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+  ~NewFolder() {
+    if (made_) rmdir(path_.c_str());
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  std::string path_;
+  bool made_ = false;
+  Status status_;
+};
 
 int RunCsv(const Options& options) {
   if (options.output == "-") {
@@ -102,20 +123,21 @@ int RunCsv(const Options& options) {
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
-  // A folder: each table is a file of its own.
-  std::error_code error;
-  std::filesystem::create_directories(options.output, error);
-  if (error) {
-    return Fail(kFailed, fmt::format("cannot create the folder {}: {}: CSV is one file a table",
-                                     options.output, error.message()));
-  }
+  // A folder: each table is a file of its own, and none is replaced before all are written.
+  NewFolder folder(options.output);
+  if (!folder.status().ok()) return Fail(kFailed, folder.status().message());
+  std::vector<OutputFile> files;
   for (const query::PlainTable& table : query::PlainTables(model)) {
-    auto output = OutputFile::Create(options.output + "/" + table.name + ".csv");
+    auto output = OutputFile::Create(options.output + "/" + table.name + ".csv", {options.file});
     if (!output.ok()) return Fail(kFailed, output.message());
-    Status wrote =
-        view::WriteCsv(table, [&](std::string_view bytes) { return output->Write(bytes); });
-    if (wrote.ok()) wrote = output->Finish();
+    files.push_back(std::move(output).value());
+    const Status wrote =
+        view::WriteCsv(table, [&](std::string_view bytes) { return files.back().Write(bytes); });
     if (!wrote.ok()) return Fail(kFailed, wrote.message());
+  }
+  for (OutputFile& file : files) {
+    const Status finished = file.Finish();
+    if (!finished.ok()) return Fail(kFailed, finished.message());
   }
   return Finish(options, model, 0);
 }
@@ -124,10 +146,12 @@ int RunSqlite(const Options& options) {
   if (options.output == "-") {
     return Fail(kMisuse, "an SQLite file is not written in order: name a file with -o FILE");
   }
+  auto output = stream::Output::Create(options.output, {.inputs = {options.file}});
+  if (!output.ok()) return Fail(kFailed, output.message());
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
-  const Status wrote = query::WriteSqliteFile(*loaded->model, options.output);
+  const Status wrote = query::WriteSqliteFile(*loaded->model, &*output);
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
   return Finish(options, *loaded->model, 0);
 }

@@ -33,7 +33,7 @@ std::string ParseTime(const std::string& text, int64_t* ns) {
     *ns = static_cast<int64_t>(std::llround(value));
     return {};
   }
-  return text + " is no time from the trace's begin on: write 1.5ms, 20us, 3s";
+  return text + " is no time from the trace's begin on, which is 0: write 1.5ms, 20us, 3s";
 }
 
 constexpr char kGroup[] = "Part of the trace";
@@ -161,15 +161,31 @@ bool HasWholeJobs(const model::Model& model) {
   return true;
 }
 
+// A window in which the trace has nothing at all is a mistake, and no answer of it means anything.
+Status CheckWindow(const std::string& file, const Part& selection, int64_t begin_ns,
+                   int64_t end_ns) {
+  const int64_t length_ns = end_ns - begin_ns;
+  if (!selection.from_ns || *selection.from_ns <= length_ns) return {};
+  return Status::Error(
+      fmt::format("--from {} lies beyond the end of {}: it holds the time from 0 "
+                  "to {}, counted from its first event",
+                  view::FormatNs(*selection.from_ns), file, view::FormatNs(length_ns)));
+}
+
 // Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
 std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
-                                       bool with_report) {
+                                       bool with_report, int* status) {
   using model::PartialTrace;
   ExpectFile(file);
   const auto trace = PartialTrace::Open(
       file, analysis::Stretches::kLongTrace,
       selection.check_all ? PartialTrace::Checked::kAll : PartialTrace::Checked::kWhatIsRead);
   if (trace == nullptr) return std::nullopt;
+  const Status window = CheckWindow(file, selection, trace->begin_ns(), trace->end_ns());
+  if (!window.ok()) {
+    *status = kMisuse;
+    return Result<Loaded>(window);
+  }
   const int64_t end_ns = trace->end_ns() - trace->begin_ns();
   int64_t from_ns = selection.from_ns.value_or(0);
   int64_t to_ns = std::min(selection.to_ns.value_or(end_ns), end_ns);
@@ -226,16 +242,18 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
                             int* status) {
   *status = kMisuse;
   if (selection.from_ns && selection.to_ns && *selection.from_ns > *selection.to_ns) {
-    return Status::Error("--from lies after --to");
+    return Status::Error(fmt::format("--from {} lies after --to {}",
+                                     view::FormatNs(*selection.from_ns),
+                                     view::FormatNs(*selection.to_ns)));
   }
   *status = kFailed;
   if ((selection.from_ns || selection.to_ns || selection.needed) && laws != Laws::kAlways) {
-    auto part = LoadPart(file, selection, laws != Laws::kNone);
+    auto part = LoadPart(file, selection, laws != Laws::kNone, status);
     // A file without times in its index has to be read to find them, and is then checked.
     if (!part && !selection.check_all) {
       Part checked = selection;
       checked.check_all = true;
-      part = LoadPart(file, checked, laws != Laws::kNone);
+      part = LoadPart(file, checked, laws != Laws::kNone, status);
     }
     if (part) return *std::move(part);
   }
@@ -267,7 +285,8 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     loaded.laws =
         analysis::ComputeConservation(*loaded.model, analysis::ComputeLosses(*loaded.model));
   }
-  const Status selected = model::Select(selection, loaded.model.get());
+  Status selected = CheckWindow(file, selection, loaded.model->begin_ns, loaded.model->end_ns);
+  if (selected.ok()) selected = model::Select(selection, loaded.model.get());
   if (!selected.ok()) {
     *status = kMisuse;
     return selected;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -96,11 +97,9 @@ MHD_Result AddArgument(void* to, MHD_ValueKind, const char* name, const char* va
 constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Cache-Control", "no-store"},
     {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Content-Security-Policy", "frame-ancestors 'none'"},
 };
 
 MHD_Result Send(MHD_Connection* connection, const HttpAnswer& answer) {
@@ -108,10 +107,14 @@ MHD_Result Send(MHD_Connection* connection, const HttpAnswer& answer) {
       answer.body.size(), const_cast<char*>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
   for (const auto& [name, value] : kHeaders) Library().add_response_header(response, name, value);
+  Library().add_response_header(response, "X-Frame-Options", answer.framed ? "SAMEORIGIN" : "DENY");
+  Library().add_response_header(
+      response, "Content-Security-Policy",
+      answer.framed ? "frame-ancestors 'self'" : "frame-ancestors 'none'");
   Library().add_response_header(response, "Content-Type",
                                 answer.type.empty() ? "application/json" : answer.type.c_str());
   if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    Library().add_response_header(response, "Allow", "GET, HEAD");
+    Library().add_response_header(response, "Allow", answer.allowed);
   }
   const MHD_Result queued =
       Library().queue_response(connection, static_cast<unsigned>(answer.status), response);
@@ -127,20 +130,35 @@ HttpAnswer Refusal(int status, const char* why) {
 
 struct HttpCallbacks {
   static MHD_Result OnRequest(void* to, MHD_Connection* connection, const char* url,
-                              const char* method, const char*, const char*, size_t*, void**) {
+                              const char* method, const char*, const char* upload,
+                              size_t* upload_size, void**) {
     auto* self = static_cast<HttpServer*>(to);
+    const bool post = std::string_view(method) == MHD_HTTP_METHOD_POST;
+    const std::string_view more(upload == nullptr ? "" : upload, *upload_size);
+    const auto refused = self->Refused(connection, url, method);
+    // Of what is refused no body is waited for.
+    const bool whole = refused || self->TakeBody(connection, more, post);
+    *upload_size = 0;
+    if (!whole) return MHD_YES;
+    std::string body;
     {
       const std::lock_guard lock(self->mutex_);
-      self->clients_[connection].busy = true;
+      HttpServer::Client& client = self->clients_[connection];
+      body.swap(client.body);
+      self->BeginAnswer(&client);
     }
-    return Send(connection, self->Answer(connection, url, method));
+    const MHD_Result sent =
+        Send(connection, refused ? *refused : self->Answer(connection, url, post, std::move(body)));
+    self->EndAnswer(connection);
+    return sent;
   }
   static void OnCompleted(void* to, MHD_Connection* connection, void**,
                           MHD_RequestTerminationCode) {
     auto* self = static_cast<HttpServer*>(to);
     const std::lock_guard lock(self->mutex_);
     HttpServer::Client& client = self->clients_[connection];
-    client.busy = false, client.since = std::chrono::steady_clock::now();
+    client.busy = client.begun = false, client.since = std::chrono::steady_clock::now();
+    client.body.clear();
   }
   static void OnConnection(void* to, MHD_Connection* connection, void**,
                            MHD_ConnectionNotificationCode code) {
@@ -152,14 +170,16 @@ struct HttpCallbacks {
     }
     const MHD_ConnectionInfo* info =
         Library().get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    self->clients_[connection] = {info == nullptr ? -1 : info->connect_fd, false,
-                                  std::chrono::steady_clock::now()};
+    HttpServer::Client& client = self->clients_[connection];
+    client.fd = info == nullptr ? -1 : info->connect_fd;
+    client.since = std::chrono::steady_clock::now();
   }
   // What the library complains of is the clients' doing.
   static void OnLog(void*, const char*, va_list) {}
 };
 
-Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle handle) {
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle handle,
+                                                      std::set<std::string> posts) {
   if (!Library().whole) return Status::Error("libmicrohttpd is not installed: serve needs it");
   auto token = RandomToken();
   if (!token.ok()) return token.status();
@@ -167,6 +187,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(uint16_t port, Handle hand
   if (!fd.ok()) return fd.status();
   std::unique_ptr<HttpServer> server(new HttpServer);
   server->handle_ = std::move(handle);
+  server->posts_ = std::move(posts);
   server->token_ = std::move(token).value();
   server->hosts_[0] = fmt::format("127.0.0.1:{}", port);
   server->hosts_[1] = fmt::format("localhost:{}", port);
@@ -189,12 +210,27 @@ HttpServer::~HttpServer() {
   if (daemon_ != nullptr) Library().stop_daemon(daemon_);
 }
 
+void HttpServer::BeginAnswer(Client* client) {
+  client->busy = true;
+  answering_ = std::chrono::steady_clock::now();
+}
+
+void HttpServer::EndAnswer(MHD_Connection* connection) {
+  const std::lock_guard lock(mutex_);
+  const auto took = std::chrono::steady_clock::now() - *answering_;
+  for (auto& [other, client] : clients_) {
+    if (other != connection && !client.busy) client.since += took;
+  }
+  answering_.reset();
+}
+
 // One that sends its request too slowly, or does not take its answer, loses its place.
 void HttpServer::EndSlowOnes() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   for (auto& [connection, client] : clients_) {
-    if (now - client.since < std::chrono::milliseconds(kRequestTimeoutMs)) continue;
+    const auto until = answering_ && !client.busy ? *answering_ : now;
+    if (until - client.since < std::chrono::milliseconds(kRequestTimeoutMs)) continue;
     if (client.busy && now - client.since < 6 * std::chrono::milliseconds(kRequestTimeoutMs)) {
       continue;
     }
@@ -202,14 +238,32 @@ void HttpServer::EndSlowOnes() {
   }
 }
 
-bool HttpServer::IsForUs(MHD_Connection* connection) const {
+// The library calls once for what comes before the body, then for each piece of it, and at last
+// without one.
+bool HttpServer::TakeBody(MHD_Connection* connection, std::string_view more, bool post) {
+  const std::lock_guard lock(mutex_);
+  Client& client = clients_[connection];
+  if (!std::exchange(client.begun, true) && post) return false;
+  if (more.empty()) return true;
+  // One byte too much says that there was more.
+  client.body.append(more.substr(0, kMostBodyBytes + 1 - client.body.size()));
+  return false;
+}
+
+bool HttpServer::IsForUs(MHD_Connection* connection, bool post) const {
   const std::string_view host = Header(connection, "Host");
   if (host != hosts_[0] && host != hosts_[1]) return false;
-  // A browser says whether another site asks. A link that a person follows may be anywhere.
+  // A browser says whether another site asks. A link that a person follows may be anywhere, but it
+  // does nothing.
+  const std::string_view origin = Header(connection, "Origin");
+  if (!origin.empty() && origin != "http://" + hosts_[0] && origin != "http://" + hosts_[1]) {
+    return false;
+  }
   const std::string_view site = Header(connection, "Sec-Fetch-Site");
   const bool follows = Header(connection, "Sec-Fetch-Mode") == "navigate" &&
                        Header(connection, "Sec-Fetch-Dest") == "document";
-  return site.empty() || site == "same-origin" || site == "none" || follows;
+  if (site.empty() || site == "same-origin") return true;
+  return !post && (site == "none" || follows);
 }
 
 std::optional<std::string> HttpServer::AfterToken(std::string_view path) const {
@@ -220,17 +274,38 @@ std::optional<std::string> HttpServer::AfterToken(std::string_view path) const {
   return std::string(path.substr(token_.size() + 2));
 }
 
-HttpAnswer HttpServer::Answer(MHD_Connection* connection, std::string_view path,
-                              std::string_view method) {
+std::optional<HttpAnswer> HttpServer::Refused(MHD_Connection* connection, std::string_view path,
+                                              std::string_view method) const {
   const auto rest = AfterToken(path);
-  if (!rest || !IsForUs(connection)) {
+  const bool post = method == MHD_HTTP_METHOD_POST;
+  if (!rest || !IsForUs(connection, post)) {
     return Refusal(MHD_HTTP_FORBIDDEN, "use the address that acceltrace serve printed");
   }
-  if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
-    return Refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
+  if (posts_.count(*rest) != 0) {
+    HttpAnswer only = Refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only POST");
+    only.allowed = "POST";
+    if (!post) return only;
+    const std::string_view length = Header(connection, "Content-Length");
+    uint64_t bytes = 0;
+    const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bytes);
+    const bool known = error == std::errc() && end == length.data() + length.size();
+    if (!length.empty() && (!known || bytes > kMostBodyBytes)) {
+      return Refusal(MHD_HTTP_CONTENT_TOO_LARGE, "at most 64 KiB can be sent");
+    }
+    return std::nullopt;
+  }
+  if (method == MHD_HTTP_METHOD_GET || method == MHD_HTTP_METHOD_HEAD) return std::nullopt;
+  return Refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
+}
+
+HttpAnswer HttpServer::Answer(MHD_Connection* connection, std::string_view path, bool post,
+                              std::string body) {
+  if (body.size() > kMostBodyBytes) {
+    return Refusal(MHD_HTTP_CONTENT_TOO_LARGE, "at most 64 KiB can be sent");
   }
   HttpRequest request;
-  request.path = *rest;
+  request.path = *AfterToken(path);
+  request.post = post, request.body = std::move(body);
   Library().get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &AddArgument,
                                   &request.arguments);
   return handle_(request);

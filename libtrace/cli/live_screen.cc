@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "libtrace/cli/inherited.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 
@@ -37,7 +38,9 @@ LiveScreen::LiveScreen(bool whole_screen) : whole_(whole_screen && MovesCursor()
   if (!whole_screen) return;
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : kSignals) sigaddset(&set, signal);
+  for (int signal : kSignals) {
+    if (!WasIgnored(signal)) sigaddset(&set, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (whole_) Begin();

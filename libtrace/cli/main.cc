@@ -2,8 +2,11 @@
 //
 // acceltrace: where did the time go, how sure are we, and what would have to
 // change to get it back?
+#include <google/protobuf/stubs/logging.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -12,6 +15,9 @@
 #include <vector>
 
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/inherited.h"
+#include "libtrace/cli/output_file.h"
+#include "libtrace/stream/output.h"
 #include "libtrace/stream/version.h"
 #include "libtrace/view/format.h"
 
@@ -38,6 +44,21 @@ std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
     if (word != "--") return (word[0] == '-' ? "unknown option " : "unexpected word ") + word;
   }
   return error.what();
+}
+
+// What is read and would be written to by printing an answer; empty: nothing.
+std::string ReadAndWritten(const CLI::App& app) {
+  const stream::FileId out = stream::RegularFile(STDOUT_FILENO);
+  if (out == stream::FileId()) return "";
+  for (const CLI::App* verb : app.get_subcommands()) {
+    for (const CLI::Option* option : verb->get_options()) {
+      if (option->check_lname("output") || option->check_lname("junit")) continue;
+      for (const std::string& word : option->results()) {
+        if (stream::RegularFile(word) == out) return word;
+      }
+    }
+  }
+  return "";
 }
 
 void AddAll(Verb* verbs, Run* run, std::vector<std::string>* trailing) {
@@ -71,6 +92,18 @@ bool AddOnly(std::string_view asked, Verb* verbs, Run* run) {
   return false;
 }
 
+// CLI11 takes a -- behind an option of several words as the end of these alone: with an option that
+// says nothing between, it ends all options.
+std::vector<const char*> EndOptions(CLI::App* app, std::vector<const char*> words) {
+  static constexpr char kNothing[] = "--no-more-options";
+  for (CLI::App* verb : app->get_subcommands([](CLI::App*) { return true; })) {
+    verb->add_flag(kNothing)->group("");  // is not in help
+  }
+  const auto end = std::find(words.begin(), words.end(), std::string_view("--"));
+  if (end - words.begin() >= 2 && end != words.end()) words.insert(end, kNothing);
+  return words;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Tracing and performance analysis for PCIe accelerators.", "acceltrace");
   app.set_version_flag("--version", std::string("acceltrace ") + kVersion);
@@ -81,15 +114,18 @@ int Main(int argc, char** argv) {
       "short, or a verdict that is withheld; 2 misuse. See acceltrace(1).");
   Verb verbs(&app);
   Run run;
-  // What follows after -- belongs to the command that is recorded.
+  // What follows after -- belongs to the command that is recorded; of other verbs they are words
+  // that are no options.
   std::vector<std::string> trailing;
-  for (int i = 1; i < argc; ++i) {
+  const bool records = argc >= 2 && std::string_view(argv[1]) == "record";
+  for (int i = 2; records && i < argc; ++i) {
     if (std::string_view(argv[i]) != "--") continue;
     trailing.assign(argv + i + 1, argv + argc);
     argc = i;
   }
   const bool alone = AddOnly(argc >= 2 ? argv[1] : "", &verbs, &run);
   if (!alone) AddAll(&verbs, &run, &trailing);
+  const std::vector<const char*> words = EndOptions(&app, {argv, argv + argc});
   // Which verbs there are is more help than that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {
     std::string verbs;
@@ -103,7 +139,7 @@ int Main(int argc, char** argv) {
     }
   }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
@@ -113,8 +149,9 @@ int Main(int argc, char** argv) {
     }
     return Fail(kMisuse, Misuse(app, error) + "; see " + help);
   }
-  if (!trailing.empty() && (alone || !app.got_subcommand("record"))) {
-    return Fail(kMisuse, "a command after -- is for acceltrace record only");
+  if (const std::string file = ReadAndWritten(app); !file.empty()) {
+    return Fail(kMisuse, (file == "-" ? "stdin" : file) +
+                             " is read, and stdout is the same file: send the answer elsewhere");
   }
   return run ? run() : kMisuse;
 }
@@ -123,8 +160,10 @@ int Main(int argc, char** argv) {
 }  // namespace acceltrace::cli
 
 int main(int argc, char** argv) {
-  // A peer that goes away is an error of write(), not a death; see WriteAll() for stdout.
-  std::signal(SIGPIPE, SIG_IGN);
+  acceltrace::cli::TakeInheritance();
+  acceltrace::cli::EndTidily();
+  // What a damaged trace holds is told in our own words.
+  google::protobuf::SetLogHandler(nullptr);
   try {
     return acceltrace::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/output_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "libtrace/cli/inherited.h"
 
 namespace acceltrace::cli {
 namespace {
 
-Status WriteAll(int fd, std::string_view bytes, const std::string& name) {
+Status WriteAll(int fd, std::string_view bytes, const std::string& name, bool to_stdout) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0 && errno == EPIPE && fd == STDOUT_FILENO) {
+    if (wrote < 0 && errno == EPIPE && to_stdout) {
       // Whoever read it has seen enough (| head): end as other tools do, without a word.
-      std::signal(SIGPIPE, SIG_DFL);
-      std::raise(SIGPIPE);
+      if (!WasIgnored(SIGPIPE)) DieOf(SIGPIPE);
     }
     if (wrote < 0) {
-      const char* advice = errno == ENOSPC ? ": free some space or write elsewhere" : "";
+      const bool no_room = errno == ENOSPC || errno == EDQUOT;
+      const char* advice = no_room          ? ": free some space or write elsewhere"
+                           : errno == EFBIG ? ": the file size limit is reached (ulimit -f)"
+                                            : "";
       return Status::Error(
           fmt::format("cannot write {}: {}{}", name, std::strerror(errno), advice));
     }
@@ -36,60 +37,46 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& name) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::Create(const std::string& path) {
-  OutputFile file;
-  file.path_ = path;
-  if (path == "-") {
-    file.fd_ = STDOUT_FILENO;
-    file.path_ = "to stdout";
-    return file;
+void EndTidily() {
+  const auto handle = [](int signal, void (*handler)(int), int flags) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(signal, &action, nullptr);
+  };
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU}) {
+    handle(
+        signal,
+        [](int number) {
+          stream::Output::RemoveAll();
+          raise(number);
+        },
+        SA_RESETHAND);
   }
-  struct stat about {};
-  const bool special = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
-  if (!special) file.partial_ = fmt::format("{}.{}.part", path, getpid());
-  const std::string& target = special ? path : file.partial_;
-  // Beside the target nobody else's file is written to, nor through a link to one.
-  const int alone = special ? O_TRUNC : O_EXCL | O_NOFOLLOW;
-  if (!special) unlink(target.c_str());
-  file.fd_ = open(target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | alone, 0644);
-  if (file.fd_ < 0) {
-    file.partial_.clear();
-    return Status::Error(fmt::format("cannot create {}: {}: choose another place with -o", path,
-                                     std::strerror(errno)));
-  }
-  file.owned_ = true;
-  // What replaces a file is for the same people.
-  if (!special && about.st_ino != 0) (void)fchmod(file.fd_, about.st_mode & 0777);
-  return file;
+  // Not ignored, which a command would inherit.
+  handle(
+      SIGXFSZ, [](int) {}, SA_RESTART);
 }
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      owned_(std::exchange(other.owned_, false)),
-      path_(std::move(other.path_)),
-      partial_(std::exchange(other.partial_, {})) {}
-
-OutputFile::~OutputFile() {
-  if (owned_) close(fd_);
-  if (!partial_.empty()) unlink(partial_.c_str());
+Result<OutputFile> OutputFile::Create(const std::string& path,
+                                      const std::vector<std::string>& inputs) {
+  auto output = stream::Output::Create(path, {.inputs = inputs});
+  if (!output.ok()) return output.status();
+  return OutputFile(std::move(output).value());
 }
 
-Status OutputFile::Write(std::string_view bytes) { return WriteAll(fd_, bytes, path_); }
+Status OutputFile::Write(std::string_view bytes) {
+  return WriteAll(output_.fd(), bytes, output_.name(), is_stdout());
+}
 
 Status OutputFile::Finish() {
-  if (!owned_) return {};
-  owned_ = false;
-  if (close(fd_) != 0) {
-    return Status::Error(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
-  }
-  if (partial_.empty()) return {};
-  if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
-    return Status::Error(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
-  }
-  partial_.clear();
-  return {};
+  const Status closed = output_.Close();
+  return closed.ok() ? output_.Place() : closed;
 }
 
-Status WriteStdout(std::string_view text) { return WriteAll(STDOUT_FILENO, text, "to stdout"); }
+Status WriteStdout(std::string_view text) {
+  return WriteAll(STDOUT_FILENO, text, "to stdout", true);
+}
 
 }  // namespace acceltrace::cli

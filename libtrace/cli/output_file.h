@@ -4,32 +4,39 @@
 #ifndef LIBTRACE_CLI_OUTPUT_FILE_H_
 #define LIBTRACE_CLI_OUTPUT_FILE_H_
 
+#include <unistd.h>
+
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "libtrace/stream/output.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 
-// Writes beside the target and renames at the end: what was there before stays
-// until then, and stays when something fails. "-" is stdout; devices, pipes and
-// sockets are written to as they are.
+// stream/output.h says where it is written: what was there before stays until it is complete, and
+// stays when something fails.
 class OutputFile {
  public:
-  static Result<OutputFile> Create(const std::string& path);
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&&) = delete;
-  ~OutputFile();
+  // inputs: the files that are read, none of which is written over.
+  static Result<OutputFile> Create(const std::string& path, const std::vector<std::string>& inputs);
 
+  // It is stdout, by whatever name.
+  bool is_stdout() const { return output_.is_descriptor(STDOUT_FILENO); }
   Status Write(std::string_view bytes);
   Status Finish();
 
  private:
-  OutputFile() = default;
-  int fd_ = -1;
-  bool owned_ = false;          // the descriptor is ours to close
-  std::string path_, partial_;  // partial_ empty: written in place
+  explicit OutputFile(stream::Output output) : output_(std::move(output)) {}
+  stream::Output output_;
 };
+
+// What is not complete is removed when a signal ends the program, as it is when an error does; a
+// file that is too large is an error of the call that writes it. The commands that are run are not
+// concerned.
+void EndTidily();
 
 // Writes all of it to stdout; an error if that fails (a full disk).
 Status WriteStdout(std::string_view text);

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "libtrace/cli/command.h"
@@ -17,17 +16,13 @@
 namespace acceltrace::cli {
 namespace {
 
-std::string Followed(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
-  return real == nullptr ? path : std::string(real.get());
-}
-
 int RunPack(const std::string& file, const std::string& target) {
   struct stat about {};
   if (file == "-" || (stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode))) {
     return Fail(kMisuse, file + " is no file: it is read twice; write it to a file first");
   }
-  const auto packed = PackFile(file, target.empty() ? file : target);
+  // In its own place it is written when all of it was read, and only if that is asked for.
+  const auto packed = target.empty() ? PackFile(file, file) : PackFile(file, target, {file});
   if (!packed.ok()) return Fail(kFailed, packed.message());
   const stream::PackedSize& size = packed.value();
   const double each =
@@ -42,9 +37,9 @@ int RunPack(const std::string& file, const std::string& target) {
 
 }  // namespace
 
-Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target) {
-  const std::string to = target == "-" ? target : Followed(target);
-  auto output = OutputFile::Create(to);
+Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target,
+                                    const std::vector<std::string>& inputs) {
+  auto output = OutputFile::Create(target, inputs);
   if (!output.ok()) return output.status();
   auto packed =
       stream::PackTrace(file, [&](std::string_view bytes) { return output.value().Write(bytes); });

@@ -5,13 +5,15 @@
 #define LIBTRACE_CLI_PACK_H_
 
 #include <string>
+#include <vector>
 
 #include "libtrace/stream/pack_trace.h"
 
 namespace acceltrace::cli {
 
-// target: may be the same file, which is replaced when the new one is whole. Links are followed.
-Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target);
+// target: may be the same file, which is replaced when the new one is whole; none of inputs.
+Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target,
+                                    const std::vector<std::string>& inputs = {});
 
 }  // namespace acceltrace::cli
 

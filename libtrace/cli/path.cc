@@ -49,11 +49,14 @@ Result<LoadedGraph> LoadGraph(const Options& options, int* status) {
   return loaded;
 }
 
-int Print(const Options& options, const std::string& text, const analysis::Verdict& verdict,
+int Print(const Options& options, const std::string& text, const LoadedGraph& loaded,
           const std::string& refused) {
-  const Status wrote = options.json ? WriteStdout(text) : PrintText(text);
+  const analysis::Verdict& verdict = loaded.report.verdict;
+  const Status wrote = options.json ? PrintJson(text) : PrintText(text);
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
-  if (!verdict.whole() || verdict.withheld()) return VerdictStatus(options.file, verdict);
+  if (verdict.fails()) return VerdictStatus(options.file, verdict);
+  // What was recorded cannot show it, or no device did anything: that is said, and no fault.
+  if (!verdict.predicts() || loaded.graph.size() == 0) return kOk;
   return refused.empty() ? kOk : Fail(kFailed, options.file + ": " + refused);
 }
 
@@ -70,7 +73,7 @@ int RunCriticalPath(const Options& options) {
   return Print(
       options,
       options.json ? view::JsonCriticalPath(path) : view::TextCriticalPath(path, StdoutStyle()),
-      verdict, path.error);
+      *loaded, path.error);
 }
 
 void AddChange(const std::string& change, std::string* all) {
@@ -126,7 +129,7 @@ int RunWhatIf(const Options& options) {
   }
   return Print(options,
                options.json ? view::JsonWhatIf(whatif) : view::TextWhatIf(whatif, StdoutStyle()),
-               verdict, whatif.refused);
+               *loaded, whatif.refused);
 }
 
 Verb* AddVerb(Verb* app, Run* run, const char* name, const char* text,

@@ -2,10 +2,14 @@
 //
 // acceltrace query: SQL over a trace.
 #include <fmt/format.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "libtrace/analysis/stretches.h"
 #include "libtrace/cli/command.h"
@@ -15,6 +19,7 @@
 #include "libtrace/model/partial.h"
 #include "libtrace/query/command_stream.h"
 #include "libtrace/query/needs.h"
+#include "libtrace/query/sources.h"
 #include "libtrace/query/sql.h"
 #include "libtrace/view/rows.h"
 
@@ -24,6 +29,7 @@ namespace {
 struct Options {
   std::string file, sql;
   bool csv = false, json = false, tables = false;
+  uint64_t timeout_ms = 30'000;
   query::Limits limits;
   Part selection;
 };
@@ -42,11 +48,77 @@ Status WriteTables(const query::Database& database, view::RowWriter* writer) {
   return status.ok() ? writer->End() : status;
 }
 
-std::unique_ptr<view::RowWriter> MakeWriter(const Options& options) {
-  const view::Sink sink = WriteStdout;
+// A bar of the time that the query may take, until the answer begins.
+class Timer {
+ public:
+  explicit Timer(const Options& options)
+      : bar_(std::make_unique<Progress>("querying", options.timeout_ms)) {
+    StopAt(options.timeout_ms);
+  }
+
+  query::Limits LimitsOf(const Options& options) const {
+    query::Limits limits = options.limits;
+    limits.time_ns = static_cast<int64_t>(options.timeout_ms) * kNsPerMs;
+    limits.progress = [this](int64_t ns) {
+      if (bar_) bar_->Update(static_cast<uint64_t>(ns / kNsPerMs));
+    };
+    return limits;
+  }
+  view::Sink sink(bool json) {
+    return [this, json](std::string_view text) {
+      bar_.reset();
+      return json ? PrintJson(text) : WriteStdout(text);
+    };
+  }
+
+ private:
+  static constexpr int64_t kNsPerMs = 1'000'000;
+
+  // A single function of SQL can take for ever, which SQLite cannot interrupt: it ends when it has
+  // computed for longer than all of the query may.
+  static void StopAt(uint64_t timeout_ms) {
+    constexpr uint64_t kGraceMs = 3'000;
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL, event.sigev_signo = SIGXCPU;
+    timer_t timer{};
+    std::signal(SIGXCPU, [](int) {
+      constexpr std::string_view kWhy =
+          "acceltrace: a function in the query took longer than --timeout allows: give it shorter "
+          "texts\n";
+      (void)!write(STDERR_FILENO, kWhy.data(), kWhy.size());
+      _exit(kFailed);
+    });
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    itimerspec when{};
+    when.it_value = now;
+    when.it_value.tv_sec += static_cast<time_t>((timeout_ms + kGraceMs + 999) / 1000);
+    timer_settime(timer, TIMER_ABSTIME, &when, nullptr);
+  }
+
+  std::unique_ptr<Progress> bar_;
+};
+
+std::unique_ptr<view::RowWriter> MakeWriter(const Options& options, Timer* timer) {
+  const view::Sink sink = timer->sink(options.json);
   if (options.json) return view::JsonRows(sink);
   if (options.csv) return view::CsvRows(isatty(STDOUT_FILENO) != 0, sink);
   return view::TableRows(StdoutStyle(), sink);
+}
+
+// A table may be empty because nobody recorded what it is of.
+void SayWhatIsAbsent(const query::Reads& reads, const query::Database& database,
+                     const model::Model& model) {
+  const std::vector<query::AbsentSource> absent = query::AbsentSources(model);
+  std::string text;
+  for (const query::PlainTable* table : database.Tables()) {
+    if (reads.count(table->name) == 0 || table->rows() > 0) continue;
+    const std::string why = query::WhyEmpty(absent, table->name);
+    if (why.empty()) continue;
+    text += fmt::format("{}{} is empty: {}", text.empty() ? "" : "; ", table->name, why);
+  }
+  if (!text.empty()) Fail(kOk, text);
 }
 
 // The exit status: what is said of the answer, and of the trace.
@@ -77,9 +149,10 @@ std::optional<int> SumCommands(const Options& options, const query::Needs& needs
   if (trace == nullptr) return std::nullopt;
   model::Model model;
   query::CommandStream commands(trace.get(), *needs.command_fields, &model);
-  const auto database = query::Database::Open(model, options.limits);
+  Timer timer(options);
+  const auto database = query::Database::Open(model, timer.LimitsOf(options));
   if (!database.ok()) return std::nullopt;
-  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
+  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options, &timer);
   const auto answer = (*database)->RunOver(&commands, options.sql, writer.get());
   if (!answer) return std::nullopt;
   return Finish(options, *answer, model, writer.get());
@@ -106,16 +179,20 @@ int RunQuery(const Options& options) {
   selection.wanted = needs.wanted;
   const auto loaded = LoadSelected(options.file, selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
-  const auto database = query::Database::Open(*loaded->model, options.limits);
+  Timer timer(options);
+  const auto database = query::Database::Open(*loaded->model, timer.LimitsOf(options));
   if (!database.ok()) return Fail(kFailed, database.message());
   if (loaded->narrow) (*database)->Only(needs.reads);
-  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options);
+  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options, &timer);
   if (options.tables) {
     const Status listed = WriteTables(**database, writer.get());
     return listed.ok() ? kOk : Fail(kFailed, listed.message());
   }
   const query::Answer answer = (*database)->Run(options.sql, writer.get());
-  return Finish(options, answer, *loaded->model, writer.get());
+  const int finished = Finish(options, answer, *loaded->model, writer.get());
+  if (answer.state == query::Answer::State::kDone)
+    SayWhatIsAbsent(needs.reads, **database, *loaded->model);
+  return finished;
 }
 
 }  // namespace
@@ -138,6 +215,11 @@ void AddQuery(Verb* app, Run* run) {
                   "give up after so many steps of the query (default 10000000000)")
       .TypeName("N")
       .Positive();
+  verb->AddOption("--timeout", &options->timeout_ms,
+                  "give up when the query has taken so long (default 30s)")
+      .TypeName("TIME")
+      .Units({{"ms", 1}, {"s", 1000}, {"m", 60'000}})
+      .InRange(uint64_t{1}, uint64_t{86'400'000});
   AddFilters(verb, &options->selection);
   verb->Callback([options, run] { *run = [options] { return RunQuery(*options); }; });
 }

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -21,11 +20,15 @@
 
 #include "libtrace/cli/child.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/command_files.h"
 #include "libtrace/cli/daemon_client.h"
+#include "libtrace/cli/group_witness.h"
+#include "libtrace/cli/inherited.h"
 #include "libtrace/cli/pack.h"
 #include "libtrace/cli/record_options.h"
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/cli/trace_files.h"
 #include "libtrace/stream/part_name.h"
 #include "libtrace/view/format.h"
 
@@ -36,6 +39,10 @@ namespace {
 // is there.
 constexpr char kSharePath[] = "/run/acceltrace-private/socket";
 
+// What would end this program, and what it has to hear of its command.
+constexpr int kTaken[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                          SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGCHLD};
+
 struct Options {
   RecordOptions record;
   std::string socket;
@@ -45,60 +52,63 @@ struct Options {
 
 // run.atrace: run.snapshot-1.atrace
 std::string SnapshotName(const std::string& output, int number) {
-  return stream::PartName(output == "-" ? "acceltrace.atrace" : output,
-                          "snapshot-" + std::to_string(number));
+  return stream::PartName(output, "snapshot-" + std::to_string(number));
 }
 
 // Waits for the first of: the command's end, a signal, the duration, the end of
 // the daemon.
 class Recording {
  public:
-  Recording(const Options& options, CaptureSession* daemon, int signals,
+  Recording(const Options& options, TraceFiles* files, CaptureSession* daemon, int signals,
             const std::vector<int>& processes)
-      : options_(options), daemon_(*daemon), signals_(signals), processes_(processes) {}
+      : options_(options),
+        files_(*files),
+        daemon_(*daemon),
+        signals_(signals),
+        processes_(processes) {}
 
   // kAgain: there is another daemon to be asked.
   static constexpr int kAgain = -1;
   int Run() {
     const Status ready = daemon_.WaitUntilReady(signals_, [this] { return HandleSignal(); });
     if (!ready.ok()) {
+      if (interrupted_by_ != 0) killed_by_ = interrupted_by_;
       if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
       if (daemon_.again()) return kAgain;
       return Fail(kFailed, ready.message());
     }
     ready_ = true;
+    files_.Close();
     if (!options_.record.command.empty()) {
       int status = kFailed;
       const Status started = StartCommand(&status);
       if (!started.ok()) {
         (void)daemon_.Stop(status);
-        RemoveEmptyTrace();
         return Fail(status, started.message());
       }
     }
+    const Status placed = files_.Place();
+    placed_ = placed.ok() || Fail(kOk, placed.message()) != kOk;
     Wait();
     return Finish();
   }
+  // The signal that has killed the command, or that came before there was one; 0: none.
+  int killed_by() const { return killed_by_; }
 
  private:
   std::string Ended() { return daemon_.WaitForExit(); }
 
   Status StartCommand(int* status) {
-    Result<Child> child = Child::Prepare(options_.record.command, options_.record.output == "-");
+    group_ = std::make_unique<GroupWitness>();
+    std::vector<std::string> files = CommandFiles(options_.record.command);
+    files.insert(files.end(), options_.record.libraries.begin(), options_.record.libraries.end());
+    const MappedFiles seen_before_it_runs(files);
+    Result<Child> child = Child::Prepare(options_.record.command, files_.takes_stdout());
     if (!child.ok()) return child.status();
     child_ = std::make_unique<Child>(std::move(child).value());
     const Status known = daemon_.Track(child_->pid());
     if (!known.ok()) return known;
     return child_->Release(status);
-  }
-
-  // Nothing ran: a file of that would mislead. One that was there before is empty now.
-  void RemoveEmptyTrace() {
-    struct stat about {};
-    const std::string& output = options_.record.output;
-    if (output != "-" && stat(output.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
-      unlink(output.c_str());
-    }
   }
 
   void Wait() {
@@ -133,10 +143,11 @@ class Recording {
       }
       if (fds[1].revents != 0) recording = StopEarly();
       if (fds[2].revents != 0) HearDaemon();
-      if (fds[0].revents != 0 && HandleSignal()) recording = recording && child_ != nullptr;
+      if (fds[0].revents != 0 && HandleSignal()) recording = false;
       if (daemon_gone_ && child_ == nullptr) break;
       if (child_ != nullptr && child_->ended()) {
         command_status_ = child_->status();
+        killed_by_ = child_->signal();
         break;
       }
     }
@@ -173,20 +184,25 @@ class Recording {
       if (child_ != nullptr) child_->Reap();
       return false;
     }
-    if (info.ssi_signo == SIGUSR1) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGUSR1 && (child_ == nullptr || !options_.record.ring.empty())) {
       TakeSnapshot();
       return false;
     }
     if (child_ != nullptr) {
-      // The terminal has signalled the command already; others signalled only us. Who asks
-      // a third time wants it gone.
-      ++asked_;
-      if (asked_ >= 3) {
-        child_->Kill(SIGKILL);
-      } else if (info.ssi_code != SI_KERNEL) {
-        child_->Kill(static_cast<int>(info.ssi_signo));
-      }
+      // The terminal, and who signalled the process group, has signalled the command already;
+      // others signalled only us. What it does about it is its own affair: the recording ends with
+      // it.
+      const bool of_terminal =
+          info.ssi_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP);
+      if (!of_terminal && !group_->Saw(signal)) child_->Kill(signal);
+      return false;
     }
+    // Without a command it is ours to obey. nohup had a hangup ignored, whoever sends it; a
+    // script's & has the terminal's keys ignored, but who sends an interrupt to this very process
+    // means it.
+    if (WasIgnored(signal) && (signal == SIGHUP || info.ssi_code == SI_KERNEL)) return false;
+    interrupted_by_ = signal;
     return true;
   }
 
@@ -196,12 +212,13 @@ class Recording {
       Fail(kFailed, "a snapshot is of a flight recorder: record with --ring SIZE");
       return;
     }
-    const std::string name = SnapshotName(options_.record.output, ++snapshots_);
+    const std::string name = SnapshotName(
+        files_.is_file() ? options_.record.output : DefaultTraceName("acceltrace"), ++snapshots_);
     const Status taken = daemon_.Snapshot(name);
     if (!taken.ok()) {
       Fail(kFailed, "no snapshot: " + taken.message());
     } else if (!options_.quiet) {
-      std::fprintf(stderr, "acceltrace: %s: snapshot\n", name.c_str());
+      Fail(kOk, name + ": snapshot");
     }
   }
 
@@ -216,17 +233,13 @@ class Recording {
       good = Summarise(done_->value());
     }
     if (command_status_ > 0) return command_status_;
-    return good ? kOk : kFailed;
+    return good && placed_ ? kOk : kFailed;
   }
 
   // The size of the trace once it is packed; none if it stays as it is.
   std::optional<uint64_t> Pack() {
     const std::string& output = options_.record.output;
-    struct stat about {};
-    if (!options_.pack || output == "-" || stat(output.c_str(), &about) != 0 ||
-        !S_ISREG(about.st_mode)) {
-      return std::nullopt;
-    }
+    if (!options_.pack || !files_.is_file() || !placed_) return std::nullopt;
     const auto packed = PackFile(output, output);
     if (!packed.ok()) {
       if (!options_.quiet) Fail(kOk, "not packed: " + packed.message());
@@ -269,49 +282,42 @@ class Recording {
       Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.record.output, size, lost));
     } else {
       std::fprintf(stderr, "acceltrace: %s: %s events in %s%s, %s lost, %s recorded\n",
-                   options_.record.output.c_str(), view::FormatCount(number("events")).c_str(),
-                   size.c_str(), older.c_str(), lost.c_str(), length.c_str());
+                   view::Printable(options_.record.output).c_str(),
+                   view::FormatCount(number("events")).c_str(), size.c_str(), older.c_str(),
+                   lost.c_str(), length.c_str());
     }
     return error.empty();
   }
 
   const Options& options_;
+  TraceFiles& files_;
   CaptureSession& daemon_;
   int signals_;
   const std::vector<int>& processes_;
+  std::unique_ptr<GroupWitness> group_;
   std::unique_ptr<Child> child_;
   std::optional<Result<std::string>> done_;
-  int command_status_ = -1;
-  int asked_ = 0, snapshots_ = 0;
-  bool ready_ = false;
+  int command_status_ = -1, killed_by_ = 0;
+  int interrupted_by_ = 0, snapshots_ = 0;
+  bool ready_ = false, placed_ = false;
   bool daemon_gone_ = false, reported_failure_ = false, stopped_ = false;
 };
 
-// The service writes regular files.
-bool IsForFile(const std::string& output) {
-  struct stat about {};
-  if (output == "-") return fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode);
-  return stat(output.c_str(), &about) != 0 || S_ISREG(about.st_mode);
-}
-
 Result<std::unique_ptr<CaptureSession>> StartIn(std::unique_ptr<ServiceClient> service,
-                                                const RecordOptions& record) {
-  auto files = record.output == "-"
-                   ? Result<TraceFiles>(TraceFiles::Of(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)))
-                   : TraceFiles::Open(record.output, MoreFiles(record));
-  if (!files.ok()) return files.status();
-  const Status begun = service->Begin(StartCommand(record), std::move(files).value());
+                                                const RecordOptions& record,
+                                                const TraceFiles& files) {
+  const Status begun = service->Begin(StartCommand(record), files.fds());
   // One that is gone already is noticed, and looked for again, where the answer is waited for.
   if (!begun.ok() && !service->again()) return begun;
   return std::unique_ptr<CaptureSession>(std::move(service));
 }
 
 // By the service where there is one, for options that it takes. Null: there is none.
-Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
+Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options,
+                                                       const TraceFiles& files) {
   const RecordOptions& record = options.record;
   const bool named = options.socket != kServiceSocket;
-  if (options.own_daemon || !record.priority.empty() || !record.cpu.empty() ||
-      !IsForFile(record.output)) {
+  if (options.own_daemon || !record.priority.empty() || !record.cpu.empty() || !files.regular()) {
     if (!named) return std::unique_ptr<CaptureSession>();
     return Status::Error(
         "the service at --socket takes no --private, --priority and --cpu, and writes regular "
@@ -323,39 +329,40 @@ Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options) {
     if (!named) return std::unique_ptr<CaptureSession>();
     return Status::Error("no capture service at " + options.socket);
   }
-  return StartIn(std::move(service).value(), record);
+  return StartIn(std::move(service).value(), record, files);
 }
 
 // By the daemon of another private recording, if there is one. Null: there is none.
-Result<std::unique_ptr<CaptureSession>> BeginWithOthers(const RecordOptions& record) {
+Result<std::unique_ptr<CaptureSession>> BeginWithOthers(const RecordOptions& record,
+                                                        const TraceFiles& files) {
   if (record.share.empty()) return std::unique_ptr<CaptureSession>();
   auto daemon = ServiceClient::Join(record.share);
   if (!daemon.ok()) return daemon.status();
   if (daemon.value() == nullptr) return std::unique_ptr<CaptureSession>();
-  return StartIn(std::move(daemon).value(), record);
+  return StartIn(std::move(daemon).value(), record, files);
 }
 
-Result<std::unique_ptr<CaptureSession>> Begin(const Options& options) {
-  auto service = BeginInService(options);
-  if (service.ok() && service.value() == nullptr) service = BeginWithOthers(options.record);
+Result<std::unique_ptr<CaptureSession>> Begin(const Options& options, const TraceFiles& files) {
+  auto service = BeginInService(options, files);
+  if (service.ok() && service.value() == nullptr) service = BeginWithOthers(options.record, files);
   if (!service.ok() || service.value() != nullptr) return service;
-  int output_fd = -1;
-  if (options.record.output == "-") output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  auto daemon = DaemonClient::Start(DaemonArguments(options.record), output_fd);
-  if (output_fd >= 0) close(output_fd);
+  auto daemon = DaemonClient::Start(DaemonArguments(options.record), files.fds());
   if (!daemon.ok()) return daemon.status();
   return std::unique_ptr<CaptureSession>(new DaemonClient(std::move(daemon).value()));
 }
 
 // Of several that begin at the same moment one has the daemon that the others join; and that may
 // end between being found and being asked.
-int RecordSomewhere(const Options& options, int signals, const std::vector<int>& processes) {
+int RecordSomewhere(const Options& options, TraceFiles* files, int signals,
+                    const std::vector<int>& processes, int* killed_by) {
   constexpr int kTries = 200;
   constexpr auto kPause = std::chrono::milliseconds(20);
   for (int i = 0; i < kTries; ++i) {
-    auto session = Begin(options);
+    auto session = Begin(options, *files);
     if (!session.ok()) return Fail(kFailed, session.message());
-    const int status = Recording(options, session.value().get(), signals, processes).Run();
+    Recording recording(options, files, session.value().get(), signals, processes);
+    const int status = recording.Run();
+    *killed_by = recording.killed_by();
     if (status != Recording::kAgain) return status;
     std::this_thread::sleep_for(kPause);
   }
@@ -383,18 +390,25 @@ int RunRecord(const Options& options) {
     }
     processes.push_back(static_cast<int>(fd));
   }
-  if (record.output == "-" && isatty(STDOUT_FILENO) != 0) {
+  auto files = TraceFiles::Open(record);
+  if (!files.ok()) return Fail(kFailed, files.message());
+  if (isatty(files->fds().front()) != 0) {
     return Fail(kMisuse, "a trace is binary: redirect stdout, or name a file with -o");
   }
   sigset_t mask;
   sigemptyset(&mask);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1}) sigaddset(&mask, signal);
+  for (int signal : kTaken) sigaddset(&mask, signal);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
   const int signals = signalfd(-1, &mask, SFD_CLOEXEC);
-  if (signals < 0) return Fail(kFailed, fmt::format("signalfd: {}", std::strerror(errno)));
-  const int status = RecordSomewhere(options, signals, processes);
+  if (signals < 0) {
+    return Fail(kFailed, fmt::format("signalfd: {}{}", std::strerror(errno),
+                                     errno == EMFILE ? ": raise ulimit -n" : ""));
+  }
+  int killed_by = 0;
+  const int status = RecordSomewhere(options, &*files, signals, processes, &killed_by);
   close(signals);
   for (int fd : processes) close(fd);
+  if (killed_by != 0) DieOf(killed_by);
   return status;
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/record_options.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "libtrace/cli/service_client.h"
+#include "libtrace/cli/trace_files.h"
 #include "libtrace/stream/part_name.h"
+#include "libtrace/stream/utf8.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -13,6 +17,32 @@ namespace {
 constexpr uint32_t kMaxFiles = 16;
 constexpr uint32_t kRotatedFiles = 8;
 constexpr uint32_t kTriggeredFiles = 4;
+// Of the command, as a line to the service has it: with all else it stays below the line's limit.
+constexpr size_t kCommandBytes = 40 << 10;
+
+size_t EscapedBytes(const std::string& text) {
+  using nlohmann::json;
+  return json(text).dump(-1, ' ', true, json::error_handler_t::replace).size();
+}
+
+// What the trace says was run: a very long command is run as it is and told by its beginning.
+std::vector<std::string> Told(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  size_t bytes = 0;
+  for (const std::string& word : command) {
+    std::string told = word.substr(0, kCommandBytes);
+    while (!told.empty() && bytes + EscapedBytes(told) > kCommandBytes) {
+      told.resize(told.size() / 2);
+    }
+    bytes += EscapedBytes(told) + 1;
+    if (told.size() < word.size() || bytes > kCommandBytes) {
+      words.push_back(stream::ToUtf8(told) + "…");
+      break;
+    }
+    words.push_back(word);
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -51,9 +81,10 @@ std::string FilesMisuse(const RecordOptions& options) {
 }
 
 void AddRecordOptions(Verb* verb, RecordOptions* options) {
-  verb->AddOption("-o,--output", &options->output, "file to write, - for stdout")
-      .TypeName("FILE")
-      .ShowDefault();
+  options->output = DefaultTraceName("acceltrace");
+  verb->AddOption("-o,--output", &options->output,
+                  "file to write, - for stdout [acceltrace-TIME-PID.atrace]")
+      .TypeName("FILE");
   verb->AddOption("--pid", &options->pids, "record this process and what it forks; repeatable")
       .TypeName("PID");
   verb->AddFlag("--system", &options->system, "record every process");
@@ -109,7 +140,7 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
     words.push_back(name);
     words.push_back(value);
   };
-  if (options.output != "-") add("--output", options.output);
+  add("--output-name", options.output == "-" ? "stdout" : options.output);
   for (uint32_t pid : options.pids) add("--pid", std::to_string(pid));
   if (options.system) words.push_back("--system");
   for (const std::string& device : options.devices) add("--device", device);
@@ -130,7 +161,8 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
   if (options.keep != 0) add("--keep", std::to_string(options.keep));
   if (!options.command.empty()) {
     words.push_back("--");
-    words.insert(words.end(), options.command.begin(), options.command.end());
+    const std::vector<std::string> told = Told(options.command);
+    words.insert(words.end(), told.begin(), told.end());
   }
   return words;
 }
@@ -144,8 +176,11 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.probes.empty()) start["probes"] = options.probes;
   if (!options.sources.empty()) start["sources"] = options.sources;
   if (options.stacks) start["stacks"] = true;
-  // Where the daemon runs they would be other files.
+  // Where the daemon runs they would be other files. Of an ordinary user the service takes none,
+  // and has no need to: it sees what a command has mapped.
+  const bool mapped = !options.command.empty() && geteuid() != 0;
   for (const std::string& library : options.libraries) {
+    if (mapped) break;
     start["libraries"].push_back(std::filesystem::absolute(library).string());
   }
   if (!options.priority.empty()) start["priority"] = options.priority;
@@ -157,7 +192,7 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.rotate_size.empty()) start["rotate_size"] = options.rotate_size;
   if (!options.rotate_time.empty()) start["rotate_time"] = options.rotate_time;
   if (options.keep != 0) start["keep"] = options.keep;
-  if (!options.command.empty()) start["command"] = options.command;
+  if (!options.command.empty()) start["command"] = Told(options.command);
   return start;
 }
 

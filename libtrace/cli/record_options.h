@@ -14,7 +14,7 @@
 namespace acceltrace::cli {
 
 struct RecordOptions {
-  std::string output = "acceltrace.atrace";
+  std::string output;
   std::vector<uint32_t> pids;
   std::vector<std::string> devices, libraries;
   std::string probes, sources, ring, counter_period, overhead;

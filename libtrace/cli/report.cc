@@ -46,7 +46,7 @@ std::string ReportText(const Options& options, const analysis::Report& report) {
 }
 
 int PrintSummary(const Options& options, const analysis::Summary& summary) {
-  const int wrote = Print(options.json ? WriteStdout(view::JsonSummary(summary))
+  const int wrote = Print(options.json ? PrintJson(view::JsonSummary(summary))
                                        : PrintText(view::TextSummary(summary, StdoutStyle())),
                           kOk);
   if (wrote != kOk || summary.lost + summary.bad == 0) return wrote;
@@ -77,7 +77,7 @@ std::optional<int> RunStretches(const Options& options) {
       [&progress](size_t done, size_t all) { progress.Update(100 * done / all); });
   if (!stretches.ok()) return std::nullopt;
   const Status wrote = options.json
-                           ? WriteStdout(view::JsonStretches(*stretches, *summary))
+                           ? PrintJson(view::JsonStretches(*stretches, *summary))
                            : PrintText(view::TextStretches(*stretches, *summary, StdoutStyle()));
   if (const int printed = Print(wrote, kOk); printed != kOk) return printed;
   const bool fault = std::any_of(stretches->caveats.begin(), stretches->caveats.end(),
@@ -133,7 +133,8 @@ int RunReport(const Options& options) {
   if (!ceilings->empty() && !AnswerDoes(options)) analysis::UseCeilings(*ceilings, &report);
   Arrange(options.arrangement, &report);
   const int wrote = Print(
-      WriteStdout(options.json ? view::JsonReport(report) : ReportText(options, report)), kOk);
+      options.json ? PrintJson(view::JsonReport(report)) : WriteStdout(ReportText(options, report)),
+      kOk);
   return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
@@ -157,7 +158,7 @@ int RunVerify(const Options& options) {
   auto findings = analysis::FindProblems(report);
   CheckIndex(options.file, (*model)->read, &findings);
   const int wrote =
-      Print(options.json ? WriteStdout(view::JsonVerify(report, findings))
+      Print(options.json ? PrintJson(view::JsonVerify(report, findings))
                          : PrintText(view::TextVerify(report, findings, StdoutStyle())),
             kOk);
   if (wrote != kOk || findings.empty()) return wrote;
@@ -179,7 +180,7 @@ std::pair<Verb*, Options*> AddReader(Verb* app, Run* run, const char* name, cons
 }  // namespace
 
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict) {
-  if (verdict.whole() && !verdict.withheld()) return kOk;
+  if (!verdict.fails()) return kOk;
   return Fail(
       kFailed,
       fmt::format("{}: {}: {}; see acceltrace verify", file, analysis::CaveatsText(verdict.caveats),

@@ -73,9 +73,11 @@ def what_is_left_out_is_named():
 
 
 @case
-def names_keep_their_ends():
-    text = utf8("report", path("demo"), "--section", "ops", COLUMNS="60")
-    assert re.search(r"layer\S*…\S*gate_up|layer\S*…\S*_up", text), text
+def names_are_never_cut():
+    for columns in ("60", "80", "100", "200"):
+        text = utf8("report", path("demo"), "--section", "ops", COLUMNS=columns)
+        assert "…" not in text and "load_qkv" in text, text
+        assert text.count("layer[0-3].") > 5, text
 
 
 @case

@@ -12,16 +12,22 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/cli/command.h"
+#include "libtrace/cli/compare.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/http_server.h"
+#include "libtrace/cli/inherited.h"
 #include "libtrace/cli/live_trace.h"
 #include "libtrace/cli/output_file.h"
+#include "libtrace/cli/query_runner.h"
 #include "libtrace/cli/terminal.h"
+#include "libtrace/view/compare.h"
 #include "libtrace/view/page_source.h"
 
 namespace acceltrace::cli {
@@ -30,8 +36,9 @@ namespace {
 constexpr size_t kMostTracks = 1000;
 
 struct Options {
-  std::string file;
+  std::string file, other;  // other: to be compared with
   uint16_t port = 0;
+  uint64_t query_seconds = QueryRunner::kSeconds;
   bool no_browser = false, live = false;
   Part selection;
 };
@@ -47,6 +54,8 @@ bool ParseTime(const std::string& text, int64_t* time) {
 HttpAnswer Bad(const char* what) {
   return {400, "text/plain; charset=utf-8", std::string(what) + "\n"};
 }
+
+HttpAnswer NotThere() { return {404, "text/plain; charset=utf-8", "no such thing here\n"}; }
 
 class Arguments {
  public:
@@ -104,7 +113,37 @@ HttpAnswer Handle(const view::PageSource& source, const HttpRequest& request) {
     }
     return {200, "", source.Area(view.from, view.to, tracks)};
   }
-  return {404, "text/plain; charset=utf-8", "no such thing here\n"};
+  return NotThere();
+}
+
+// What asks for the tables, and for queries over them.
+std::optional<HttpAnswer> HandleQuery(const model::Model& model, QueryRunner* queries,
+                                      const HttpRequest& request) {
+  const Arguments arguments(request);
+  if (request.path == "tables") return HttpAnswer{200, "", queries->TablesJson(model)};
+  if (request.path == "query") {
+    const auto begun = queries->Start(model, request.body);
+    if (!begun.ok()) return HttpAnswer{429, "text/plain; charset=utf-8", begun.message() + "\n"};
+    return HttpAnswer{200, "", fmt::format("{{\"id\":{}}}", *begun)};
+  }
+  if (request.path != "answer" && request.path != "cancel") return std::nullopt;
+  int64_t number = 0;
+  if (!ParseTime(arguments.Text("id"), &number) || number < 1) return Bad("answer?id=N");
+  if (request.path == "cancel") {
+    if (!queries->Cancel(static_cast<uint64_t>(number))) return NotThere();
+    return HttpAnswer{200, "", "{}"};
+  }
+  const auto answer = queries->Answer(static_cast<uint64_t>(number));
+  return answer ? HttpAnswer{200, "", *answer} : NotThere();
+}
+
+// What does something: all else is only read.
+std::set<std::string> Posts() {
+  std::set<std::string> posts;
+  for (const std::string side : {"", "a/", "b/"}) {
+    posts.insert(side + "query"), posts.insert(side + "cancel");
+  }
+  return posts;
 }
 
 // Shows the address in the user's browser. Not on a command line, where all users of the machine
@@ -121,7 +160,7 @@ class BrowserPage {
       return;
     }
     file_ = folder_ + "/open.html";
-    auto output = OutputFile::Create(file_);
+    auto output = OutputFile::Create(file_, {});
     if (!output.ok() || chmod(folder_.c_str(), 0700) != 0) return;
     if (!output
              ->Write(fmt::format("<!DOCTYPE html><meta name=\"referrer\" content=\"no-referrer\">"
@@ -151,9 +190,7 @@ class BrowserPage {
     }
     if (fork() != 0) _exit(0);
     setsid();
-    sigset_t none;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    RestoreInheritance();
     execlp("xdg-open", "xdg-open", file_.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
@@ -165,7 +202,9 @@ class BrowserPage {
 int BlockSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!WasIgnored(signal)) sigaddset(&set, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -173,7 +212,7 @@ int BlockSignals() {
 // said: called when the address was printed.
 template <typename Said>
 int Serve(const Options& options, int signals, HttpServer::Handle handle, const Said& said) {
-  const auto server = HttpServer::Start(options.port, std::move(handle));
+  const auto server = HttpServer::Start(options.port, std::move(handle), Posts());
   if (!server.ok()) return Fail(kFailed, server.message());
   const Status wrote = WriteStdout((*server)->url() + "\n");
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
@@ -193,9 +232,45 @@ int ServeWhole(const Options& options) {
   const view::PageSource source(report);
   const int signals = BlockSignals();
   if (signals < 0) return Fail(kFailed, "cannot wait for signals");
+  QueryRunner queries(options.query_seconds);
   const int status = Serve(
-      options, signals, [&source](const HttpRequest& request) { return Handle(source, request); },
+      options, signals,
+      [&](const HttpRequest& request) {
+        const auto answer = HandleQuery(*report.model, &queries, request);
+        return answer ? *answer : Handle(source, request);
+      },
       [&] { VerdictStatus(options.file, report.verdict); });
+  close(signals);
+  return status;
+}
+
+// Two traces: the page of each below a/ and b/, in frames of one that says what differs.
+int ServeBoth(const Options& options) {
+  int loading = kFailed;
+  const auto compared = Compare(options.file, options.other, options.selection,
+                                analysis::Predictions::kAll, &loading);
+  if (!compared.ok()) return Fail(loading, compared.message());
+  const Compared& both = **compared;
+  const view::PageSource source_a(both.report_a), source_b(both.report_b);
+  const int signals = BlockSignals();
+  if (signals < 0) return Fail(kFailed, "cannot wait for signals");
+  QueryRunner queries(options.query_seconds);
+  const auto handle = [&](const HttpRequest& request) -> HttpAnswer {
+    if (request.path.empty()) {
+      return {200, "text/html; charset=utf-8",
+              view::ServedComparison(both.diff, {both.name_a, &both.report_a},
+                                     {both.name_b, &both.report_b})};
+    }
+    const bool of_a = request.path.starts_with("a/");
+    if (!of_a && !request.path.starts_with("b/")) return NotThere();
+    HttpRequest of_side = request;
+    of_side.path.erase(0, 2);
+    const auto answer = HandleQuery(of_a ? *both.a.model : *both.b.model, &queries, of_side);
+    HttpAnswer page = answer ? *answer : Handle(of_a ? source_a : source_b, of_side);
+    page.framed = of_side.path.empty();
+    return page;
+  };
+  const int status = Serve(options, signals, handle, [&] { ComparedStatus(both); });
   close(signals);
   return status;
 }
@@ -207,16 +282,21 @@ int ServeLive(const Options& options) {
   if (!live.ok()) return Fail(kFailed, live.message());
   // There is nothing to show before something came.
   pollfd ended = {signals, POLLIN, 0};
+  SilenceNote silence(options.file);
   while ((*live)->Now() == nullptr) {
     const std::string error = (*live)->error();
     if (!error.empty()) return Fail(kFailed, fmt::format("{}: {}", options.file, error));
     if (poll(&ended, 1, 100) > 0) return kOk;
   }
+  silence.Came();
+  QueryRunner queries(options.query_seconds);
   const int status = Serve(
       options, signals,
-      [&live](const HttpRequest& request) {
+      [&](const HttpRequest& request) {
         if (request.path == "state") return HttpAnswer{200, "", (*live)->StateJson()};
-        return Handle(*(*live)->Now()->source, request);
+        const auto now = (*live)->Now();
+        const auto answer = HandleQuery(*now->model, &queries, request);
+        return answer ? *answer : Handle(*now->source, request);
       },
       [] {});
   close(signals);
@@ -227,6 +307,10 @@ int RunServe(const Options& options) {
   if (options.live && options.selection.any()) {
     return Fail(kMisuse, "a part of a trace that still grows cannot be chosen: leave out --live");
   }
+  if (options.live && !options.other.empty()) {
+    return Fail(kMisuse, "two traces are compared when both have ended: leave out --live");
+  }
+  if (!options.other.empty()) return ServeBoth(options);
   return options.live ? ServeLive(options) : ServeWhole(options);
 }
 
@@ -237,11 +321,17 @@ void AddServe(Verb* app, Run* run) {
       "serve", "The page of a whole trace, however large, in a browser of this machine");
   auto options = std::make_shared<Options>();
   AddTraceFile(verb, &options->file);
+  verb->AddOption("B", &options->other, "another trace: both above each other, and what differs")
+      .TypeName("");
   verb->AddOption("--port", &options->port, "port of 127.0.0.1 (default: any that is free)")
       .TypeName("N")
       .InRange(0, 65535);
   verb->AddFlag("--live", &options->live,
                 "FILE is still being written, or is a live socket: show it as it grows");
+  verb->AddOption("--query-time", &options->query_seconds,
+                  "end a query of the page after so many seconds (default 30)")
+      .TypeName("S")
+      .InRange(uint64_t{1}, uint64_t{86'400});
   verb->AddFlag("--no-browser", &options->no_browser, "print the address, open nothing");
   AddFilters(verb, &options->selection);
   AddMemory(verb, &options->selection.memory_bytes);

@@ -38,7 +38,7 @@ def serving(*words, trace="demo.atrace", end=signal.SIGINT):
             yield Server(process, int(found[1]), found[2])
         finally:
             process.send_signal(end)
-            assert process.wait(30) == 0, process.stderr.read()
+            assert process.wait(60) == 0, process.stderr.read()
 
 
 class Server:
@@ -49,21 +49,26 @@ class Server:
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         return connection
 
-    def ask(self, path, method="GET", **headers):
+    def ask(self, path, method="GET", body=None, **headers):
         """Status, headers and text of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host="Host" in headers)
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body.encode())))
             connection.endheaders()
+            if body:
+                with contextlib.suppress(OSError):  # it may be refused before it is read
+                    connection.send(body.encode())
             answer = connection.getresponse()
             return answer.status, answer.headers, answer.read().decode()
 
-    def raw(self, data):
-        """What comes back for bytes, until the other side closes or is silent for a while."""
+    def raw(self, data, silent_s=3):
+        """What comes back for bytes, until the other side closes or is silent for so long."""
         with self.connect() as connection:
-            connection.settimeout(3)
+            connection.settimeout(silent_s)
             got = b""
             try:
                 connection.sendall(data)
@@ -164,6 +169,105 @@ def only_reading_and_only_what_there_is(server):
     assert server.works()
 
 
+def answer_of(server, sql, side=""):
+    """The answer to a query, as the page gets it."""
+    page = f"/{server.token}/{side}"
+    status, _, text = server.ask(page + "query", method="POST", body=sql)
+    assert status == 200, (status, text)
+    number, until = json.loads(text)["id"], time.monotonic() + 60
+    while True:
+        status, _, text = server.ask(f"{page}answer?id={number}")
+        assert status == 200, (status, text)
+        found = json.loads(text)
+        if found["state"] != "running":
+            return found
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@case
+def queries_are_answered_within_limits(server):
+    found = answer_of(server, "SELECT 1 AS one, 'a<b' AS t, 9223372036854775807 AS big, NULL AS n")
+    assert found["columns"] == ["one", "t", "big", "n"], found
+    assert found["rows"] == [[1, "a<b", "9223372036854775807", None]] and not found["more"], found
+    for sql, state in (("SELEC", "bad"), ("DELETE FROM api", "bad"), ("", "bad"), ("x\0y", "bad"),
+                       ("SELECT randomblob(9999999)", "bad")):
+        assert answer_of(server, sql)["state"] == state, sql
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000) "
+    found = answer_of(server, numbers + "SELECT i FROM n")
+    assert len(found["rows"]) == 10_000 and found["more"], len(found["rows"])
+    found = answer_of(server, numbers + "SELECT hex(zeroblob(100000)) FROM n")
+    assert found["more"] and len(found["rows"]) < 100, len(found["rows"])
+    found = answer_of(server, numbers + "SELECT group_concat(hex(zeroblob(100000))) FROM n")
+    assert found["state"] in ("bad", "limit"), found["state"]
+    assert server.works()
+
+
+@case
+def a_query_without_end_is_cancelled_and_few_run_at_once(server):
+    page = f"/{server.token}/"
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    numbers = []
+    for _ in range(2):
+        status, _, text = server.ask(page + "query", method="POST", body=endless)
+        assert status == 200, text
+        numbers.append(json.loads(text)["id"])
+    status, _, text = server.ask(page + "query", method="POST", body="SELECT 1")
+    assert status == 429 and "running" in text, (status, text)
+    assert server.works()
+    for number in numbers:
+        assert server.ask(f"{page}cancel?id={number}", method="POST", body="")[0] == 200
+        until = time.monotonic() + 60
+        while json.loads(server.ask(f"{page}answer?id={number}")[2])["state"] == "running":
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert server.ask(f"{page}answer?id={number}")[0] == 404
+    assert answer_of(server, "SELECT 2")["rows"] == [[2]]
+    for path in ("answer", "answer?id=", "answer?id=-1", "answer?id=x"):
+        assert server.ask(page + path)[0] == 400, path
+    assert server.ask(page + "answer?id=12345")[0] == 404
+    # None is left behind, of those that were cancelled nor of the others.
+    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children",
+              encoding="ascii") as file:
+        assert file.read().split() == []
+
+
+@case
+def a_query_that_takes_too_long_is_ended(_):
+    with serving("--no-browser", "--query-time", "1") as server:
+        found = answer_of(server, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                          "SELECT max(i) FROM n")
+        assert found["state"] == "limit" and "more than 1 s" in found["message"], found
+        # And with one that goes on the server ends at once.
+        page = f"/{server.token}/"
+        server.ask(page + "query", method="POST", body="SELECT 1")
+
+
+@case
+def only_the_page_itself_may_ask(server):
+    page, sql = f"/{server.token}/", "SELECT 1"
+    own = f"http://127.0.0.1:{server.port}"
+    ask = server.ask
+    assert ask(page + "query", method="POST", body=sql, Origin=own,
+               Sec_Fetch_Site="same-origin")[0] == 200
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"},
+                    {"Origin": f"https://127.0.0.1:{server.port}"},
+                    {"Origin": f"http://127.0.0.1:{server.port}1"},
+                    {"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"},
+                    {"Sec_Fetch_Site": "none"},
+                    {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate",
+                     "Sec_Fetch_Dest": "document"}, {"Host": "evil.example"}):
+        assert ask(page + "query", method="POST", body=sql, **headers)[0] == 403, headers
+        assert ask(page + "cancel?id=1", method="POST", body="", **headers)[0] == 403, headers
+    for path in ("query", "cancel", "query?q=SELECT+1"):
+        status, headers, _ = ask(page + path)
+        assert status == 405 and headers["Allow"] == "POST", path
+    assert ask("/" + "0" * 40 + "/query", method="POST", body=sql)[0] == 403
+    assert ask(page + "query", method="POST", body="x" * 70_000)[0] == 413
+    assert ask(page + "event?s=command.3", method="POST", body=sql)[0] == 405
+    assert server.works()
+
+
 @case
 def large_and_malformed_requests_end_there(server):
     page, host = f"/{server.token}/", f"Host: 127.0.0.1:{server.port}\r\n"
@@ -181,9 +285,11 @@ def large_and_malformed_requests_end_there(server):
                  f"GET {page} HTTP/1.1\r\n{host}{host}Host: evil\r\n\r\n".encode()[:40]):
         assert b" 200 " not in server.raw(data)[:15], data
     # A body that is announced is neither read nor waited for.
-    got = server.raw(f"POST {page} HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx".encode())
+    got = server.raw(f"POST {page} HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx".encode(),
+                     silent_s=60)
     assert got[9:12] in (b"405", b"413", b"400"), got[:100]
-    got = server.raw(f"GET {page} HTTP/1.1\r\n{host}Content-Length: -5\r\n\r\n".encode())
+    got = server.raw(f"GET {page} HTTP/1.1\r\n{host}Content-Length: -5\r\n\r\n".encode(),
+                     silent_s=60)
     assert got == b"" or got[9:12] in (b"400", b"200"), got[:100]
     assert server.works()
     assert server.memory_kb() < before + 20_000, (before, server.memory_kb())
@@ -289,7 +395,7 @@ def the_browser_is_given_a_file_and_no_token_on_its_command_line(_):
                 assert time.monotonic() < until
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         with open(seen, encoding="ascii") as file:
             page, mode, path = file.read().splitlines()
         assert f"url={url}" in page and mode == "700" and url not in path, (page, mode, path)

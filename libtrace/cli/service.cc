@@ -10,6 +10,7 @@
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/record_options.h"
 #include "libtrace/cli/service_client.h"
+#include "libtrace/cli/trace_files.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -22,6 +23,7 @@ struct Options {
   std::string socket, output;
   uint64_t session = 0;  // 0: the only one
   bool json = false;
+  bool named = false;  // the output, by -o
 };
 
 Result<std::unique_ptr<ServiceClient>> Connect(const std::string& socket) {
@@ -76,17 +78,23 @@ int RunStart(const Options& options) {
   }
   const std::string misuse = FilesMisuse(record);
   if (!misuse.empty()) return Fail(kMisuse, misuse);
-  if (record.output == "-") return Fail(kMisuse, "the service writes files: name one with -o");
   auto client = Connect(options.socket);
   if (!client.ok()) return Fail(kFailed, client.message());
-  auto files = TraceFiles::Open(record.output, MoreFiles(record));
+  auto files = TraceFiles::Open(record);
   if (!files.ok()) return Fail(kFailed, files.message());
+  if (!files->is_file()) return Fail(kMisuse, "the service writes files: name one with -o");
   json start = StartCommand(record);
   start["detach"] = true;
-  Status begun = client.value()->Begin(std::move(start), std::move(files).value());
+  Status begun = client.value()->Begin(std::move(start), files->fds());
   if (begun.ok()) begun = client.value()->WaitUntilReady(-1, nullptr);
   if (!begun.ok()) return Fail(kFailed, begun.message());
+  const Status placed = files->Place();
+  files->Leave();
   std::printf("%llu\n", static_cast<unsigned long long>(client.value()->session()));
+  if (!placed.ok()) return Fail(kFailed, placed.message());
+  if (!options.named) {
+    std::fprintf(stderr, "acceltrace: it is written to %s\n", record.output.c_str());
+  }
   return kOk;
 }
 
@@ -122,7 +130,11 @@ int RunSnapshot(const Options& options) {
   if (!session.ok()) return Fail(kFailed, session.message());
   client.value()->Use(session.value());
   const Status taken = client.value()->Snapshot(options.output);
-  return taken.ok() ? kOk : Fail(kFailed, taken.message());
+  if (!taken.ok()) return Fail(kFailed, taken.message());
+  if (!options.named) {
+    std::fprintf(stderr, "acceltrace: %s: snapshot\n", options.output.c_str());
+  }
+  return kOk;
 }
 
 int RunStatus(const Options& options) {
@@ -156,28 +168,33 @@ void AddSession(Verb* verb, Options* options) {
 }  // namespace
 
 void AddService(Verb* app, Run* run) {
-  const auto add = [&](const char* name, const char* what, int (*run_verb)(const Options&)) {
+  const auto add = [&](const char* name, const char* what, int (*run_verb)(const Options&),
+                       bool has_output) {
     Verb* verb = app->AddVerb(name, what);
     auto options = std::make_shared<Options>();
     AddSocketOption(verb, &options->socket);
-    verb->Callback([options, run, run_verb] { *run = [=] { return run_verb(*options); }; });
+    verb->Callback([verb, options, run, run_verb, has_output] {
+      options->named = has_output && verb->given("--output");
+      *run = [=] { return run_verb(*options); };
+    });
     return std::pair(verb, options);
   };
   const auto [start, start_options] =
-      add("start", "Begin a recording by the service; prints its number", RunStart);
+      add("start", "Begin a recording by the service; prints its number", RunStart, true);
   AddRecordOptions(start, &start_options->record);
-  const auto [stop, stop_options] = add("stop", "End a recording of the service", RunStop);
+  const auto [stop, stop_options] = add("stop", "End a recording of the service", RunStop, false);
   AddSession(stop, stop_options.get());
   stop->AddFlag("--json", &stop_options->json, "its summary as JSON");
   const auto [snapshot, snapshot_options] =
-      add("snapshot", "Save what a flight recorder of the service holds", RunSnapshot);
+      add("snapshot", "Save what a flight recorder of the service holds", RunSnapshot, true);
   AddSession(snapshot, snapshot_options.get());
-  snapshot_options->output = "snapshot.atrace";
-  snapshot->AddOption("-o,--output", &snapshot_options->output, "file to write")
-      .TypeName("FILE")
-      .ShowDefault();
+  snapshot_options->output = DefaultTraceName("snapshot");
+  snapshot
+      ->AddOption("-o,--output", &snapshot_options->output,
+                  "file to write [snapshot-TIME-PID.atrace]")
+      .TypeName("FILE");
   const auto [status, status_options] =
-      add("status", "Recordings of the service that are yours to use", RunStatus);
+      add("status", "Recordings of the service that are yours to use", RunStatus, false);
   status->AddFlag("--json", &status_options->json, "as JSON");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/service_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "libtrace/stream/descriptor.h"
+#include "libtrace/stream/output.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -32,53 +32,6 @@ int LeftMs(Clock::time_point deadline) {
 }
 
 }  // namespace
-
-Result<int> CreateTraceFile(const std::string& path, bool* created) {
-  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_CREAT;
-  *created = true;
-  int fd = open(path.c_str(), kFlags | O_EXCL, 0644);
-  if (fd < 0 && errno == EEXIST) {
-    *created = false;
-    fd = open(path.c_str(), kFlags | O_TRUNC, 0644);
-  }
-  if (fd < 0) return Status::Error(fmt::format("cannot create {}: {}", path, strerror(errno)));
-  return fd;
-}
-
-Result<TraceFiles> TraceFiles::Open(const std::string& output,
-                                    const std::vector<std::string>& more) {
-  std::vector<std::string> paths = {output};
-  paths.insert(paths.end(), more.begin(), more.end());
-  TraceFiles files;
-  for (const std::string& path : paths) {
-    bool created = false;
-    const auto file = CreateTraceFile(path, &created);
-    if (!file.ok()) {
-      files.TakeBack(0);
-      return file.status();
-    }
-    files.fds_.push_back(file.value());
-    files.created_.push_back(created ? path : std::string());
-  }
-  return files;
-}
-
-TraceFiles TraceFiles::Of(int fd) {
-  TraceFiles files;
-  files.fds_.push_back(fd);
-  return files;
-}
-
-void TraceFiles::Close() {
-  for (int fd : fds_) close(fd);
-  fds_.clear();
-}
-
-void TraceFiles::TakeBack(size_t used) const {
-  for (size_t i = used; i < created_.size(); ++i) {
-    if (!created_[i].empty()) unlink(created_[i].c_str());
-  }
-}
 
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string& socket_path) {
   const int fd = stream::ConnectSocket(socket_path);
@@ -111,14 +64,14 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Join(const std::string& so
 
 ServiceClient::~ServiceClient() {
   if (fd_ >= 0) close(fd_);
-  if (!begun_) files_.TakeBack(0);
 }
 
 Result<uint64_t> ServiceClient::Send(json command, const std::vector<int>& files) {
   command["id"] = ++last_id_;
   const std::string line = command.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
   if (line.size() > kMaxLineBytes) {
-    return Status::Error("the command line is too long for the capture service");
+    return Status::Error(
+        "the options are too long for the capture service: fewer or shorter ones, or --private");
   }
   size_t sent = 0;
   while (sent < line.size()) {
@@ -211,10 +164,8 @@ Result<json> ServiceClient::Ask(json command, const std::vector<int>& files) {
   return *Receive(id.value(), stop ? kStopMs : kAnswerMs, -1);
 }
 
-Status ServiceClient::Begin(json start, TraceFiles files) {
-  files_ = std::move(files);
-  const auto id = Send(std::move(start), files_.fds());
-  files_.Close();
+Status ServiceClient::Begin(json start, const std::vector<int>& files) {
+  const auto id = Send(std::move(start), files);
   if (!id.ok()) return id.status();
   start_id_ = id.value();
   return {};
@@ -241,13 +192,10 @@ Status ServiceClient::Track(pid_t pid) {
 }
 
 Status ServiceClient::Snapshot(const std::string& path) {
-  bool created;
-  const auto file = CreateTraceFile(path, &created);
+  auto file = stream::Output::Create(path, {.mode = stream::RecordingMode(), .alone = true});
   if (!file.ok()) return file.status();
-  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, {file.value()});
-  close(file.value());
-  if (!answer.ok() && created) unlink(path.c_str());
-  return answer.status();
+  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, {file->fd()});
+  return answer.ok() ? file->Place() : answer.status();
 }
 
 bool ServiceClient::Hear() {
@@ -265,12 +213,6 @@ Result<std::string> ServiceClient::Stop(int command_status) {
   if (!answer.ok() && !early_failure_.empty()) return json{{"error", early_failure_}}.dump();
   if (!answer.ok()) return answer.status();
   const json summary = answer.value().value("summary", json::object());
-  const auto number = [&](const char* name) -> size_t {
-    const json value = summary.is_object() ? summary.value(name, json()) : json();
-    return value.is_number_unsigned() ? value.get<size_t>() : 0;
-  };
-  // Files that were made for the recording and then not needed.
-  files_.TakeBack(std::max(number("parts"), 1 + number("saved")));
   return summary.dump();
 }
 

@@ -18,35 +18,6 @@ namespace acceltrace::cli {
 
 inline constexpr char kServiceSocket[] = "/run/acceltrace/acceltraced.sock";
 
-// Opens a file for a trace. *created: whether it is new.
-Result<int> CreateTraceFile(const std::string& path, bool* created);
-
-// The open files of a recording. Those that were made for it can be taken back.
-class TraceFiles {
- public:
-  TraceFiles() = default;
-  TraceFiles(TraceFiles&& other) noexcept { *this = std::move(other); }
-  TraceFiles& operator=(TraceFiles&& other) noexcept {
-    std::swap(fds_, other.fds_);
-    std::swap(created_, other.created_);
-    return *this;
-  }
-  ~TraceFiles() { Close(); }
-
-  static Result<TraceFiles> Open(const std::string& output, const std::vector<std::string>& more);
-  // A file that is open already; is taken over.
-  static TraceFiles Of(int fd);
-
-  const std::vector<int>& fds() const { return fds_; }
-  void Close();
-  // Unlinks all that were made but the first `used`.
-  void TakeBack(size_t used) const;
-
- private:
-  std::vector<int> fds_;
-  std::vector<std::string> created_;  // in the same order; empty: was there before
-};
-
 class ServiceClient final : public CaptureSession {
  public:
   // Null if no service is there. Errors: there is one that this user may not talk to.
@@ -61,8 +32,8 @@ class ServiceClient final : public CaptureSession {
   // One command and its answer. files: sent along. Errors are the service's own words.
   Result<nlohmann::json> Ask(nlohmann::json command, const std::vector<int>& files = {});
 
-  // Asks for a recording. What was made for it is taken back if there is none.
-  Status Begin(nlohmann::json start, TraceFiles files);
+  // Asks for a recording into these open files.
+  Status Begin(nlohmann::json start, const std::vector<int>& files);
   uint64_t session() const { return session_; }
   // One that goes on already.
   void Use(uint64_t session) { session_ = session; }
@@ -91,8 +62,7 @@ class ServiceClient final : public CaptureSession {
   int fd_ = -1;
   uint64_t last_id_ = 0, start_id_ = 0, session_ = 0;
   std::string buffer_, early_failure_;
-  TraceFiles files_;
-  bool begun_ = false;  // until then they are empty
+  bool begun_ = false;
   bool gone_ = false;
   bool joined_ = false;
 };

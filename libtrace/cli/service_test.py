@@ -125,7 +125,7 @@ def several_at_once_each_as_if_alone():
 def start_status_snapshot_stop():
     with Service():
         # pylint: disable=consider-using-with
-        app = subprocess.Popen([APP, "20000", "pause-ms=60000"], stdout=subprocess.PIPE, text=True)
+        app = subprocess.Popen([APP, "20000", "pause-ms=600000"], stdout=subprocess.PIPE, text=True)
         number = verb("start", "--pid", str(app.pid), "--ring", "1M", "-o", path("detached"),
                       *NO_DEVICE).strip()
         other = verb("start", "--pid", str(app.pid), "-o", path("other"), *NO_DEVICE).strip()
@@ -204,9 +204,12 @@ def a_service_that_goes_away():
     with Service() as service:
         # pylint: disable=consider-using-with
         client = subprocess.Popen([ACCELTRACE, "record", "--socket", SOCKET, "-o",
-                                   path("gone"), *NO_DEVICE, "--", APP, "100", "pause-ms=2000"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        until(lambda: any(each["state"] == "running" for each in sessions()))
+                                   path("gone"), *NO_DEVICE, "--", "sh", "-c",
+                                   f'"{APP}" 100; touch "{path("ran")}"; read -r line'],
+                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        # Before its command runs it could still leave without a file.
+        until(lambda: os.path.exists(path("ran")))
         service.daemon.terminate()
         _, said = client.communicate(timeout=120)
         equal(client.returncode, 1)

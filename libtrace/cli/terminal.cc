@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/cli/terminal.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +10,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "libtrace/cli/allocator.h"
+#include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
+#include "libtrace/stream/utf8.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::cli {
@@ -57,6 +61,27 @@ view::Style StdoutStyle() {
   return style;
 }
 
+Status PrintJson(std::string_view text) {
+  if (isatty(STDOUT_FILENO) == 0) return WriteStdout(text);
+  std::string safe;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    char32_t code = stream::NextCharacter(text, &at);
+    const std::string_view bytes = text.substr(begin, at - begin);
+    constexpr char32_t kBeyond = 0x10000;
+    if (bytes == "\n" || stream::Printable(bytes) == bytes) {
+      safe += bytes;
+    } else if (code < kBeyond) {
+      safe += fmt::format("\\u{:04x}", static_cast<uint32_t>(code));
+    } else {
+      code -= kBeyond;
+      safe += fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + static_cast<uint32_t>(code >> 10),
+                          0xdc00 + static_cast<uint32_t>(code & 0x3ff));
+    }
+  }
+  return WriteStdout(safe);
+}
+
 Status PrintText(std::string_view text) { return WriteStdout(view::Fitted(StdoutStyle(), text)); }
 
 Progress::Progress(std::string what, uint64_t total)
@@ -86,6 +111,28 @@ void Progress::Update(uint64_t done) {
   }
 }
 
+SilenceNote::SilenceNote(const std::string& path) {
+  struct stat about {};
+  const int known = path == "-" ? fstat(STDIN_FILENO, &about) : stat(path.c_str(), &about);
+  if (known != 0 || S_ISREG(about.st_mode)) return;
+  thread_ = std::thread([this, path] {
+    constexpr auto kQuiet = std::chrono::seconds(2);
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kQuiet, [this] { return came_; })) return;
+    Fail(kOk, fmt::format("{}: nothing came for {} s; waiting for the first packet, Ctrl-C ends it",
+                          path == "-" ? "stdin" : path, kQuiet.count()));
+  });
+}
+
+void SilenceNote::Came() {
+  {
+    const std::lock_guard lock(mutex_);
+    came_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
 std::string FindingsText(const std::vector<analysis::Finding>& findings) {
   if (findings.empty()) return "no findings";
   std::string text = view::Counted(findings.size(), "finding", "findings");
@@ -103,16 +150,47 @@ uint64_t ExpectFile(const std::string& path) {
   return bytes;
 }
 
+namespace {
+
+// Of those in a file's folder that acceltrace record named itself, empty: there is none.
+std::string NewestTrace(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(path).parent_path();
+  std::string newest;
+  fs::file_time_type when;
+  std::error_code error;
+  for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with("acceltrace-") || !name.ends_with(".atrace")) continue;
+    std::error_code gone;
+    const fs::file_time_type written = it->last_write_time(gone);
+    if (gone || (!newest.empty() && written <= when)) continue;
+    newest = (folder / name).string(), when = written;
+  }
+  return newest;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path, uint64_t max_rows,
                                                 bool checks_only, const model::Wanted* wanted) {
   const uint64_t bytes = ExpectFile(path);
   Progress progress("reading", bytes);
+  SilenceNote silence(path);
   model::LoadOptions options;
   options.max_rows = std::min(options.max_rows, max_rows);
   options.checks_only = checks_only;
   options.wanted = wanted;
-  options.progress = [&progress](uint64_t done) { progress.Update(done); };
-  return model::LoadFile(path, options);
+  options.progress = [&](uint64_t done) {
+    silence.Came();
+    progress.Update(done);
+  };
+  auto model = model::LoadFile(path, options);
+  if (model.ok() || path == "-" || access(path.c_str(), F_OK) == 0) return model;
+  const std::string newest = NewestTrace(path);
+  if (newest.empty()) return model;
+  return Status::Error(model.message() + ": the newest trace there is " + newest);
 }
 
 }  // namespace acceltrace::cli

@@ -4,10 +4,13 @@
 #ifndef LIBTRACE_CLI_TERMINAL_H_
 #define LIBTRACE_CLI_TERMINAL_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "libtrace/analysis/report.h"
@@ -28,6 +31,10 @@ bool SpeaksUtf8();
 // A text for people, as wide and in the characters that stdout takes.
 Status PrintText(std::string_view text);
 
+// JSON to stdout. On a terminal what Printable() replaces in text for people is written as \uXXXX,
+// which says the same.
+Status PrintJson(std::string_view text);
+
 // A progress bar on stderr, when that is a terminal and the work takes long.
 class Progress {
  public:
@@ -44,6 +51,23 @@ class Progress {
   bool shown_ = false;
   int64_t begin_ns_ = 0, last_ns_ = 0;
   bool terminal_;
+};
+
+// Says once on stderr what is waited for, when `path`, which is no regular file, has given nothing
+// for some seconds: until Came(), or the end of this.
+class SilenceNote {
+ public:
+  explicit SilenceNote(const std::string& path);
+  SilenceNote(const SilenceNote&) = delete;
+  SilenceNote& operator=(const SilenceNote&) = delete;
+  ~SilenceNote() { Came(); }
+  void Came();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool came_ = false;
+  std::thread thread_;
 };
 
 // Findings in one line: the first, and how many more.

@@ -97,12 +97,6 @@ std::string Model::ThreadName(uint32_t pid, uint32_t tid) const {
   return strings.Get(found->name);
 }
 
-uint32_t ProcessOf(const Jobs& jobs, size_t job) {
-  if (jobs.pid[job] != 0) return jobs.pid[job];
-  // Ids of calls carry their process (docs/life-of-an-event.md).
-  return static_cast<uint32_t>(jobs.correlation[job] >> 32);
-}
-
 const std::string& Model::OpName(size_t command) const {
   const std::string& op = strings.Get(commands.op[command]);
   return op.empty() ? devices[commands.device[command]].OpcodeName(commands.opcode[command]) : op;

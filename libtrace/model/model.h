@@ -147,9 +147,6 @@ struct Model {
   std::string ThreadName(uint32_t pid, uint32_t tid) const;
 };
 
-// The process of a job, as far as it is known.
-uint32_t ProcessOf(const Jobs& jobs, size_t job);
-
 struct LoadOptions {
   // Refuses a trace with more rows than this. What rows and jobs may be claimed by how many
   // bytes is limited besides (stream/validate.h, kFreeJobs): a small damaged file must not take

@@ -350,6 +350,7 @@ Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
   options.wanted = wanted;
   Result<std::unique_ptr<Model>> loaded = LoadRows(reader.get(), options, true);
   AboutPart about;
+  about.part = true;
   about.wanted = wanted;
   std::optional<std::vector<uint8_t>> told;
   const bool without_times = wanted != nullptr && !wanted->device_times;

@@ -9,6 +9,7 @@
 
 #include "libtrace/model/cut.h"
 #include "libtrace/model/host_jobs.h"
+#include "libtrace/model/job_owners.h"
 #include "libtrace/model/permute.h"
 #include "libtrace/model/wanted.h"
 
@@ -18,7 +19,8 @@ namespace {
 using Mask = std::vector<uint8_t>;
 
 // "a, b, c and 4 more", of what a message cannot hold all of.
-std::string Listed(const std::set<std::string>& names) {
+template <typename Names>
+std::string Listed(const Names& names) {
   constexpr size_t kMost = 8;
   std::string text;
   size_t shown = 0;
@@ -43,12 +45,13 @@ class Selector {
     const int64_t origin_ns = asked_.origin_ns.value_or(model_.begin_ns);
     if (asked_.from_ns) from_ns_ = origin_ns + *asked_.from_ns;
     if (asked_.to_ns) to_ns_ = origin_ns + *asked_.to_ns;
-    for (auto find : {&Selector::FindDevices, &Selector::FindProcesses, &Selector::FindRanges}) {
+    for (auto find : {&Selector::FindDevices, &Selector::FindProcesses, &Selector::FindStreams,
+                      &Selector::FindRanges}) {
       const Status status = (this->*find)();
       if (!status.ok()) return status;
     }
     MarkCalls();
-    MarkJobs();
+    if (const Status status = MarkJobs(); !status.ok()) return status;
     MarkWhatJobsNeed();
     Kept kept;
     kept.devices = devices_;
@@ -118,9 +121,22 @@ class Selector {
       if (seen.insert(pid).second) see(pid, model_.ProcessName(pid));
     };
     for (const uint32_t pid : model_.api.pid) once(pid);
-    for (size_t j = 0; j < model_.jobs.size(); ++j) once(ProcessOf(model_.jobs, j));
+    for (size_t j = 0; j < model_.jobs.size(); ++j) once(owners_.Of(j));
     if (!pids_.empty()) return {};
     return Status::Error("no such process as " + asked_.processes.front() +
+                         " in the trace; there are: " + Listed(names));
+  }
+
+  Status FindStreams() {
+    if (asked_.streams.empty()) return {};
+    std::set<uint32_t> streams;
+    for (const uint32_t stream : model_.api.stream) streams.insert(stream);
+    for (const uint32_t asked : asked_.streams) {
+      if (streams.count(asked) != 0) return {};
+    }
+    std::vector<std::string> names;  // in the order of their numbers
+    for (const uint32_t stream : streams) names.push_back(std::to_string(stream));
+    return Status::Error("no such stream as " + std::to_string(asked_.streams.front()) +
                          " in the trace; there are: " + Listed(names));
   }
 
@@ -134,10 +150,9 @@ class Selector {
       for (size_t r = 0; r < ranges.size(); ++r) {
         const auto [known, fresh] = matches.try_emplace(ranges.name[r], false);
         if (fresh) {
-          const std::string& name = model_.strings.Get(ranges.name[r]);
-          known->second = MatchesAny(name, asked_.ranges);
-          names.insert(name);
+          known->second = MatchesAny(model_.strings.Get(ranges.name[r]), asked_.ranges);
         }
+        if (ProcessIn(ranges.pid[r])) names.insert(model_.strings.Get(ranges.name[r]));
         if (!known->second || ranges.mark[r] || !ProcessIn(ranges.pid[r])) continue;
         auto& spans = inside_[ranges.tid[r]];
         // They are in order of their begins: as few as cover them all.
@@ -222,15 +237,23 @@ class Selector {
     return {begin_ns, end_ns};
   }
 
-  void MarkJobs() {
+  // The calls that tell whose a job is may lie elsewhere in the trace.
+  bool NeedsWhole(size_t job) const {
+    return about_.part && !asked_.processes.empty() && model_.jobs.pid[job] == 0 &&
+           ClientOf(model_.jobs.correlation[job]) != 0;
+  }
+
+  Status MarkJobs() {
     const Jobs& jobs = model_.jobs;
     if (about_.jobs != nullptr) {
       jobs_ = *about_.jobs;
-      return;
+      return {};
     }
     jobs_.assign(jobs.size(), 0);
     for (size_t j = 0; j < jobs.size(); ++j) {
-      if (!DeviceIn(jobs.device[j]) || !ProcessIn(ProcessOf(jobs, j))) continue;
+      if (!DeviceIn(jobs.device[j])) continue;
+      const bool unsure = NeedsWhole(j);
+      if (!unsure && !ProcessIn(owners_.Of(j))) continue;
       const uint32_t call = jobs.api_row[j];
       if ((!asked_.ranges.empty() || !asked_.streams.empty()) &&
           (call == kNoRow || !chosen_[call])) {
@@ -238,7 +261,12 @@ class Selector {
       }
       const auto [begin_ns, end_ns] = Extent(j);
       jobs_[j] = Overlaps(begin_ns, end_ns);
+      if (unsure && jobs_[j]) {
+        return Status::Error("whose job " + std::to_string(jobs.job[j]) +
+                             " is, a part of the trace cannot tell; read all of it");
+      }
     }
+    return {};
   }
 
   void MarkWhatJobsNeed() {
@@ -361,6 +389,7 @@ class Selector {
   const Selection& asked_;
   const AboutPart about_;
   Model& model_;
+  JobOwners owners_{model_};
   int64_t from_ns_ = std::numeric_limits<int64_t>::min();
   int64_t to_ns_ = std::numeric_limits<int64_t>::max();
   std::unordered_set<uint32_t> pids_;

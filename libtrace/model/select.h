@@ -39,12 +39,14 @@ struct Wanted;
 
 // What else is known of a model that is a part.
 struct AboutPart {
-  const Wanted* wanted = nullptr;              // all
+  bool part = false;               // it is one: the rest of the trace may know more of its rows
+  const Wanted* wanted = nullptr;  // all
   const std::vector<uint8_t>* jobs = nullptr;  // which are in, if their times do not say so
 };
 
 // Removes all other rows, and says so in model->cut. An error if there is no such process,
-// device or range: the message names those that there are.
+// device or range: the message names those that there are. Of a part also if processes are asked
+// for, and it has a job that only the whole can tell the process of.
 Status Select(const Selection& selection, Model* model, const AboutPart& about = {});
 
 // * is any text, ? any character.

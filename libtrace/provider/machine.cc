@@ -106,11 +106,19 @@ bool Machine::Exists(const std::string& path) const {
   return Access((root_ + path).c_str(), F_OK) == 0;
 }
 
+namespace {
+
+std::string AsRoot() {
+  return geteuid() != 0 ? ": run as root" : ": this is root, which a container may hold back";
+}
+
+}  // namespace
+
 Result<TraceFormat> Machine::Format(const Tracepoint& tracepoint) const {
   std::string tracefs = root_ + "/sys/kernel/tracing";
   if (Access((tracefs + "/events").c_str(), F_OK) != 0) {
     if (errno == EACCES || (errno == ENOENT && geteuid() != 0)) {
-      return Status::Error("no permission to look into /sys/kernel/tracing: run as root");
+      return Status::Error("no permission to look into /sys/kernel/tracing" + AsRoot());
     }
     const std::string older = root_ + "/sys/kernel/debug/tracing";
     if (Access((older + "/events").c_str(), F_OK) != 0) {
@@ -121,7 +129,7 @@ Result<TraceFormat> Machine::Format(const Tracepoint& tracepoint) const {
   const std::string folder = tracefs + "/events/" + tracepoint.system;
   const std::string file = folder + "/" + tracepoint.name + "/format";
   if (Access(file.c_str(), R_OK) != 0) {
-    if (errno == EACCES) return Status::Error("no permission to read " + file + ": run as root");
+    if (errno == EACCES) return Status::Error("no permission to read " + file + AsRoot());
     if (Access(folder.c_str(), F_OK) != 0) {
       return Status::Error("no tracepoints " + tracepoint.system +
                            " in this kernel: load the module that has them");

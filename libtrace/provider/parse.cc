@@ -7,6 +7,7 @@
 #include <set>
 
 #include "libtrace/provider/parser.h"
+#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::provider {
 
@@ -316,7 +317,7 @@ const char* RoleName(Role role) {
 }
 
 Result<Provider> Parse(std::string_view text, const std::string& file) {
-  return Parser(file).Run(text);
+  return Parser(file).Run(stream::WithoutMark(text));
 }
 
 Result<Provider> ReadProvider(const std::string& file) {

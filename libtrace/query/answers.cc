@@ -14,6 +14,7 @@
 #include "libtrace/analysis/ops.h"
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/transfers.h"
+#include "libtrace/analysis/unknown.h"
 #include "libtrace/analysis/utilisation.h"
 #include "libtrace/query/gap_rows.h"
 #include "libtrace/query/table_builder.h"
@@ -25,6 +26,20 @@ using analysis::Amount;
 using analysis::Ratio;
 using analysis::Span;
 using Type = PlainTable::Type;
+
+// Three columns: NAME_ns, NAME_lo_ns, NAME_hi_ns. get: the interval of a row.
+template <typename Get>
+void AddInterval(const std::string& name, Get get, TableBuilder* table) {
+  table->Add(name + "_ns", Type::kInteger, [get](size_t row) { return get(row).mid_ns; });
+  table->Add(name + "_lo_ns", Type::kInteger, [get](size_t row) {
+    const auto at = get(row);
+    return analysis::IfKnown(at.lo_ns, at.mid_ns);
+  });
+  table->Add(name + "_hi_ns", Type::kInteger, [get](size_t row) {
+    const auto at = get(row);
+    return analysis::IfKnown(at.hi_ns, at.mid_ns);
+  });
+}
 
 // Columns of a table whose rows are structs that were computed.
 template <typename Row>
@@ -58,17 +73,16 @@ class RowTable {
   }
   // get: an optional number, or any other cell.
   template <typename Get>
-  RowTable& Other(const char* name, Type type, Get get) {
-    table_.Add(name, type, [rows = rows_, get](size_t row) { return get((*rows)[row]); });
+  RowTable& Other(std::string name, Type type, Get get) {
+    table_.Add(std::move(name), type,
+               [rows = rows_, get](size_t row) { return get((*rows)[row]); });
     return *this;
   }
-  // Three columns: NAME_ns, NAME_lo_ns, NAME_hi_ns.
   template <typename Get>
   RowTable& Time(const std::string& name, Get get) {
-    const auto round = [get](const Row& row) { return Rounded(get(row)); };
-    Number(name + "_ns", [round](const Row& row) { return round(row).mid_ns; });
-    Number(name + "_lo_ns", [round](const Row& row) { return round(row).lo_ns; });
-    return Number(name + "_hi_ns", [round](const Row& row) { return round(row).hi_ns; });
+    AddInterval(
+        name, [rows = rows_, get](size_t row) { return Rounded(get((*rows)[row])); }, &table_);
+    return *this;
   }
   // Likewise NAME, NAME_lo, NAME_hi.
   template <typename Get>
@@ -220,7 +234,7 @@ PlainTable Stages(const model::Model& model) {
     for (const auto& [suffix, part] : kParts) {
       table.Add(name + suffix, Type::kInteger, [rows, get, part = part](size_t row) {
         const std::optional<Span>& span = get(rows->At(row));
-        return span ? std::optional((*span).*part) : std::nullopt;
+        return span ? analysis::IfKnown((*span).*part, span->mid_ns) : std::nullopt;
       });
     }
   };
@@ -341,19 +355,12 @@ PlainTable Gaps(const model::Model& model) {
   table.Text("device", [&model, rows](size_t row) -> const std::string& {
     return model.devices[rows->At(row).device].about.name();
   });
-  const auto add = [&](const char* name, auto get) {
-    table.Add(name, Type::kInteger, [rows, get](size_t row) { return get(rows->At(row)); });
-  };
-  using Row = GapRows::Row;
-  add("begin_ns", [](const Row& row) { return row.begin.mid_ns; });
-  add("begin_lo_ns", [](const Row& row) { return row.begin.lo_ns; });
-  add("begin_hi_ns", [](const Row& row) { return row.begin.hi_ns; });
-  add("end_ns", [](const Row& row) { return row.end.mid_ns; });
-  add("end_lo_ns", [](const Row& row) { return row.end.lo_ns; });
-  add("end_hi_ns", [](const Row& row) { return row.end.hi_ns; });
-  add("length_ns", [](const Row& row) { return row.length.mid_ns; });
-  add("length_lo_ns", [](const Row& row) { return row.length.lo_ns; });
-  add("length_hi_ns", [](const Row& row) { return row.length.hi_ns; });
+  AddInterval(
+      "begin", [rows](size_t row) { return rows->At(row).begin; }, &table);
+  AddInterval(
+      "end", [rows](size_t row) { return rows->At(row).end; }, &table);
+  AddInterval(
+      "length", [rows](size_t row) { return rows->At(row).length; }, &table);
   return table.Done();
 }
 
@@ -409,9 +416,12 @@ PlainTable Clocks(const model::Model& model) {
       .Number("round_trip_min_ns", [](const Row& row) { return row.fit.round_trip_min_ns; })
       .Number("events", [](const Row& row) { return row.events; })
       .Number("events_outside", [](const Row& row) { return row.outside; })
-      .Number("bound_p50_ns", [](const Row& row) { return row.bound_p50_ns; })
-      .Number("bound_p99_ns", [](const Row& row) { return row.bound_p99_ns; })
-      .Number("bound_max_ns", [](const Row& row) { return row.bound_max_ns; })
+      .Other("bound_p50_ns", Type::kInteger,
+             [](const Row& row) { return analysis::IfKnown(row.bound_p50_ns); })
+      .Other("bound_p99_ns", Type::kInteger,
+             [](const Row& row) { return analysis::IfKnown(row.bound_p99_ns); })
+      .Other("bound_max_ns", Type::kInteger,
+             [](const Row& row) { return analysis::IfKnown(row.bound_max_ns); })
       .Done();
 }
 

@@ -336,11 +336,16 @@ int64_t NumberOf(sqlite3* db, const std::string& sql) {
   return number;
 }
 
+Status WriteTo(const model::Model& model, const std::string& path) {
+  auto output = stream::Output::Create(path);
+  return output.ok() ? WriteSqliteFile(model, &*output) : output.status();
+}
+
 TEST_CASE("An SQLite file has views for tools that draw") {
   const auto model = SomeJobs().Model();
   const char* folder = std::getenv("TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/views_test.sqlite";
-  REQUIRE(WriteSqliteFile(*model, path).ok());
+  REQUIRE(WriteTo(*model, path).ok());
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
   const auto slices = [&](const std::string& kind) {
@@ -365,8 +370,8 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   const auto model = builder.Model();
   const char* folder = std::getenv("TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/query_test.sqlite";
-  REQUIRE(WriteSqliteFile(*model, path).ok());
-  REQUIRE(WriteSqliteFile(*model, path).ok());  // over what was there
+  REQUIRE(WriteTo(*model, path).ok());
+  REQUIRE(WriteTo(*model, path).ok());  // over what was there
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
   size_t tables = 0, cells = 0;
@@ -404,10 +409,8 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   std::remove(path.c_str());
   CHECK(tables == 27);
   CHECK(cells > 1500);
-  CHECK(WriteSqliteFile(*model, "/nowhere/x").message().find("choose another place") !=
-        std::string::npos);
-  CHECK(WriteSqliteFile(*model, "/dev/full").message().find("no ordinary file") !=
-        std::string::npos);
+  CHECK(WriteTo(*model, "/nowhere/x").message().find("choose another place") != std::string::npos);
+  CHECK(WriteTo(*model, "/dev/full").message().find("no ordinary file") != std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -58,6 +59,12 @@ Value ValueOf(sqlite3_stmt* statement, int column) {
   }
 }
 
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 class Nowhere final : public RowSink {
  public:
   Status Begin(const std::vector<std::string>&) override { return {}; }
@@ -67,6 +74,8 @@ class Nowhere final : public RowSink {
 class SqliteDatabase final : public Database {
  public:
   explicit SqliteDatabase(const Limits& limits) : limits_(limits), db_(nullptr, sqlite3_close) {}
+  SqliteDatabase(const SqliteDatabase&) = delete;
+  SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
   Status Prepare(const model::Model& model) {
     sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
@@ -113,6 +122,7 @@ class SqliteDatabase final : public Database {
     const Statement statement = Prepare(sql, &answer);
     if (!statement) return std::nullopt;
     const auto grouped = Group(*grouping, rows, &budget_);
+    if (budget_.late) return Explain(SQLITE_INTERRUPT, sql);
     if (!grouped) return std::nullopt;
     return Give(statement.get(), *grouped, sink);
   }
@@ -192,7 +202,13 @@ class SqliteDatabase final : public Database {
       return Statement(nullptr, sqlite3_finalize);
     };
     refused_.clear();
-    budget_.steps = limits_.steps;
+    budget_.steps = limits_.steps, budget_.since = 0, budget_.late = false;
+    begin_ns_ = NowNs();
+    budget_.in_time = [this] {
+      const int64_t over_ns = NowNs() - begin_ns_;
+      if (limits_.progress) limits_.progress(over_ns);
+      return over_ns <= limits_.time_ns;
+    };
     const char* tail = nullptr;
     Statement statement = Parse(sql, &tail, answer);
     if (answer->state != Answer::State::kDone) return Statement(nullptr, sqlite3_finalize);
@@ -241,11 +257,19 @@ class SqliteDatabase final : public Database {
     return std::nullopt;
   }
 
+  // Whoever reads the answer may take their time.
+  Status Put(const std::vector<Value>& row, RowSink* sink) {
+    const int64_t before_ns = NowNs();
+    Status status = sink->Row(row);
+    begin_ns_ += NowNs() - before_ns;
+    return status;
+  }
+
   Answer Give(sqlite3_stmt* statement, const GroupedRows& rows, RowSink* sink) {
     Status status = sink->Begin(NamesOf(statement));
     for (size_t row = 0; status.ok() && row < rows.size(); ++row) {
       if (row == limits_.rows) return {Answer::State::kDone, "", true};
-      status = sink->Row(rows[row]);
+      status = Put(rows[row], sink);
     }
     if (!status.ok()) return {Answer::State::kOutput, status.message(), false};
     return {};
@@ -266,7 +290,7 @@ class SqliteDatabase final : public Database {
         return answer;
       }
       for (int c = 0; c < columns; ++c) values[static_cast<size_t>(c)] = ValueOf(statement, c);
-      status = sink->Row(values);
+      status = Put(values, sink);
     }
     return {Answer::State::kOutput, status.message(), false};
   }
@@ -275,6 +299,13 @@ class SqliteDatabase final : public Database {
   Answer Explain(int rc, std::string_view sql) const {
     switch (rc & 0xff) {
       case SQLITE_INTERRUPT:
+        if (budget_.late) {
+          return {Answer::State::kLimit,
+                  fmt::format("the query took more than {:g} s: narrow it down (a time window, a "
+                              "join by device and job), or raise --timeout",
+                              static_cast<double>(limits_.time_ns) / 1e9),
+                  false};
+        }
         return {Answer::State::kLimit,
                 fmt::format("the query took more than {} steps: narrow it down (a time window, a "
                             "join by device and job), or raise --steps",
@@ -339,6 +370,7 @@ class SqliteDatabase final : public Database {
   }
 
   Limits limits_;
+  int64_t begin_ns_ = 0;
   Budget budget_;
   std::string refused_;  // by Authorize(): what
   Reads reads_;          // likewise

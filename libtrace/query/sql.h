@@ -11,6 +11,7 @@
 #define LIBTRACE_QUERY_SQL_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ struct Limits {
   uint64_t memory_bytes = uint64_t{1} << 30;  // of all queries of the process
   uint64_t steps = 10'000'000'000;            // instructions of SQLite, and rows looked at
   uint64_t rows = UINT64_MAX;                 // of the answer; more are not asked for
+  int64_t time_ns = INT64_MAX;                // without what the answer's sink takes
+  // Called now and then, with the time that is over.
+  std::function<void(int64_t ns)> progress;
 };
 
 // Bytes that are no text.

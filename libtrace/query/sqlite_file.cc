@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -39,16 +39,9 @@ FROM commands c JOIN jobs j ON c.device = j.device AND c.job = j.job)"};
 
 class File {
  public:
-  explicit File(std::string path) : path_(std::move(path)), db_(nullptr, sqlite3_close) {
-    // Beside the target, and of this process alone.
-    partial_ = fmt::format("{}.part-{}", path_, getpid());
-  }
-  ~File() {
-    db_.reset();
-    if (!done_) std::remove(partial_.c_str());
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  // partial: what SQLite opens for the file at path.
+  File(std::string path, std::string partial)
+      : path_(std::move(path)), partial_(std::move(partial)), db_(nullptr, sqlite3_close) {}
 
   Status Write(const model::Model& model) {
     sqlite3* db = nullptr;
@@ -86,13 +79,7 @@ class File {
     if (pages <= 0) return Failed();
     if (sqlite3_close(db_.release()) != SQLITE_OK) return Failed();
     const int error = Fill(tables, roots, static_cast<uint32_t>(pages));
-    if (error != 0) return Failed(error);
-    if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
-      return Status::Error(
-          fmt::format("cannot write {}: {}: choose another place", path_, std::strerror(errno)));
-    }
-    done_ = true;
-    return {};
+    return error == 0 ? Status() : Failed(error);
   }
 
  private:
@@ -136,8 +123,17 @@ class File {
   }
 
   Status Failed(int error) const {
-    return Status::Error(fmt::format("cannot write {}: {}: {}", path_, std::strerror(error),
-                                     error == ENOSPC ? "free some space" : "choose another place"));
+    const char* mend = error == ENOSPC  ? "free some space"
+                       : error == EFBIG ? "the file size limit is reached (ulimit -f)"
+                                        : "choose another place";
+    return Status::Error(fmt::format("cannot write {}: {}: {}", path_, std::strerror(error), mend));
+  }
+  // SQLite does not say so.
+  bool TooLarge() const {
+    rlimit most{};
+    struct stat about {};
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && stat(partial_.c_str(), &about) == 0 &&
+           static_cast<uint64_t>(about.st_size) + SqlitePages::kPageBytes > most.rlim_cur;
   }
   Status Failed() const {
     const int rc = db_ ? sqlite3_errcode(db_.get()) : SQLITE_NOMEM;
@@ -146,23 +142,26 @@ class File {
     if (rc == SQLITE_FULL) why = "No space left on device";
     const int error = db_ ? sqlite3_system_errno(db_.get()) : 0;
     if (error != 0 && rc != SQLITE_FULL) why = std::strerror(error);
+    if ((rc & 0xff) == SQLITE_IOERR && TooLarge()) {
+      why = std::strerror(EFBIG);
+      mend = "the file size limit is reached (ulimit -f)";
+    }
     return Status::Error(fmt::format("cannot write {}: {}: {}", path_, why, mend));
   }
 
   std::string path_, partial_;
   std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db_;
-  bool done_ = false;
 };
 
 }  // namespace
 
-Status WriteSqliteFile(const model::Model& model, const std::string& path) {
-  struct stat about {};
-  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
-    return Status::Error(
-        fmt::format("{} is no ordinary file: SQLite needs one, choose another place", path));
+Status WriteSqliteFile(const model::Model& model, stream::Output* output) {
+  if (!output->is_file()) {
+    return Status::Error(fmt::format(
+        "{} is no ordinary file: SQLite needs one, choose another place", output->name()));
   }
-  return File(path).Write(model);
+  const Status wrote = File(output->name(), output->partial()).Write(model);
+  return wrote.ok() ? output->Place() : wrote;
 }
 
 }  // namespace acceltrace::query

@@ -4,16 +4,14 @@
 #ifndef LIBTRACE_QUERY_SQLITE_FILE_H_
 #define LIBTRACE_QUERY_SQLITE_FILE_H_
 
-#include <string>
-
 #include "libtrace/model/model.h"
+#include "libtrace/stream/output.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::query {
 
-// Writes beside it and renames at the end: what was there before stays until then, and stays
-// when something fails.
-Status WriteSqliteFile(const model::Model& model, const std::string& path);
+// output: of no stream. It has its name when all went well.
+Status WriteSqliteFile(const model::Model& model, stream::Output* output);
 
 }  // namespace acceltrace::query
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/analysis/unknown.h"
 #include "libtrace/query/tables.h"
 
 namespace acceltrace::query {
@@ -148,13 +149,24 @@ class TableBuilder {
           name + suffix, PlainTable::Type::kInteger,
           [&times, seen, part](size_t row) -> Cell {
             if (seen != nullptr && !(*seen)[row]) return {};
-            return times.host[row].*part;
+            const model::Interval at = times.host[row];
+            return ToCell(analysis::IfKnown(at.*part, at.mid_ns));
           },
           [&times, seen, part, some](size_t first, size_t rows, ColumnCells* out) {
             some->Read(times, first, rows);
             uint64_t* to = Integers<int64_t>(rows, out);
             for (size_t i = 0; i < rows; ++i) to[i] = static_cast<uint64_t>(some->at[i].*part);
-            if (seen != nullptr) seen->Read(first, rows, out->Seen(rows));
+            bool known = true;
+            for (size_t i = 0; i < rows; ++i) {
+              known = known && analysis::IsKnown(some->at[i].*part, some->at[i].mid_ns);
+            }
+            if (seen == nullptr && known) return;
+            uint8_t* there = out->Seen(rows);
+            std::fill(there, there + rows, uint8_t{1});
+            if (seen != nullptr) seen->Read(first, rows, there);
+            for (size_t i = 0; i < rows && !known; ++i) {
+              there[i] &= analysis::IsKnown(some->at[i].*part, some->at[i].mid_ns);
+            }
           });
     };
     interval("_ns", &model::Interval::mid_ns);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -238,6 +239,19 @@ class ColumnNames {
   std::set<std::string> used_;
 };
 
+// A cause of stalls: its name, and which one of that name it is of its device.
+using Cause = std::pair<std::string, size_t>;
+
+std::vector<std::vector<Cause>> CausesByDevice(const model::Model& model) {
+  std::vector<std::vector<Cause>> by_device;
+  for (const model::Device& device : model.devices) {
+    std::map<std::string, size_t> seen;
+    auto& own = by_device.emplace_back();
+    for (const std::string& name : device.about.stalls()) own.emplace_back(name, seen[name]++);
+  }
+  return by_device;
+}
+
 PlainTable Commands(const model::Model& model) {
   const model::Commands& commands = model.commands;
   const auto device = [&model](size_t row) -> const model::Device& {
@@ -287,9 +301,10 @@ PlainTable Commands(const model::Model& model) {
       .Add("busy_ticks", Type::kInteger,
            [cursor](size_t row) { return (*cursor)->BusyTicks(row); });
   // A column for each cause that any device has.
-  std::vector<std::string> causes;
-  for (const model::Device& d : model.devices) {
-    for (const std::string& cause : d.about.stalls()) {
+  const std::vector<std::vector<Cause>> by_device = CausesByDevice(model);
+  std::vector<Cause> causes;
+  for (const std::vector<Cause>& own : by_device) {
+    for (const Cause& cause : own) {
       if (std::find(causes.begin(), causes.end(), cause) == causes.end()) causes.push_back(cause);
     }
   }
@@ -297,15 +312,14 @@ PlainTable Commands(const model::Model& model) {
   constexpr size_t kMaxCauses = 256;
   if (causes.size() > kMaxCauses) causes.resize(kMaxCauses);
   ColumnNames names;
-  for (const std::string& cause : causes) {
+  for (const Cause& cause : causes) {
     // By device: which one of its causes it is; -1: it has none of that name.
     std::vector<int> places;
-    for (const model::Device& d : model.devices) {
-      const auto& stalls = d.about.stalls();
-      const auto found = std::find(stalls.begin(), stalls.end(), cause);
-      places.push_back(found == stalls.end() ? -1 : static_cast<int>(found - stalls.begin()));
+    for (const std::vector<Cause>& own : by_device) {
+      const auto found = std::find(own.begin(), own.end(), cause);
+      places.push_back(found == own.end() ? -1 : static_cast<int>(found - own.begin()));
     }
-    table.Add(names.Unused("stall_" + cause + "_ticks"), Type::kInteger,
+    table.Add(names.Unused("stall_" + cause.first + "_ticks"), Type::kInteger,
               [cursor, places](size_t row) -> std::optional<uint64_t> {
                 CommandCursor& at = **cursor;
                 const int place = places[at.device[row]];

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,12 +20,22 @@ namespace acceltrace::query {
 // What a query may still do; a step is an instruction of SQLite, or a row that was looked at.
 struct Budget {
   uint64_t steps = UINT64_MAX;
+  // Asked each time that so many steps are done whether there is time for more.
+  static constexpr uint64_t kStepsBetween = 1 << 16;
+  std::function<bool()> in_time;
+  uint64_t since = 0;
+  bool late = false;
   // A table tells SQLite its columns, which it does by SQL that no query may have.
   bool declaring = false;
   bool Take(uint64_t some) {
     const bool enough = steps >= some;
     steps = enough ? steps - some : 0;
-    return enough;
+    since += some;
+    if (since >= kStepsBetween) {
+      since = 0;
+      late = late || (in_time && !in_time());
+    }
+    return enough && !late;
   }
 };
 

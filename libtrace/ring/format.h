@@ -3,7 +3,9 @@
 // The memory through which a host API library hands its events to a tracer: the
 // only definition.
 //
-// A process has up to kMaxSegments segments, each a sealed memfd:
+// A process has up to kMaxSegments segments, each an anonymous shared mapping of its own, from its
+// first byte to its last. No descriptor leads to one, so that nothing can shrink it, and what
+// limits files does not concern it:
 //
 //   SegmentHeader | names | ThreadRing[threads] | slots of ring 0 | slots of ring 1 | ...
 //   page 0          ^ page 1                      ^ from a page's start on
@@ -22,7 +24,10 @@
 namespace acceltrace::ring {
 
 inline constexpr uint64_t kMagic = 0x31474e4952495041;  // "APIRING1"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
+// By which a tracer answers a thread that asks whether its process is recorded: SIGWINCH, which
+// does nothing where nobody expects it.
+inline constexpr int kAnswerSignal = 28;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kNameBytes = 64;  // of a function, with the 0
 inline constexpr uint32_t kMaxNames = 1024;
@@ -105,7 +110,7 @@ struct SegmentHeader {
   uint32_t pid;    // as the process sees itself
   StampClock clock;
   uint32_t names, threads, slot_bits;
-  uint32_t reserved;
+  uint32_t late;  // 1: the process has made calls before, while it was not recorded
   // The reader's.
   alignas(64) std::atomic<uint32_t> reader;  // enum Reader; a futex
   std::atomic<uint32_t> generation;          // counts readers

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,9 +13,8 @@
 #include <ctime>
 #include <new>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
+#include "libtrace/ring/ask.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -22,6 +22,7 @@
 namespace acceltrace::ring {
 namespace {
 
+constexpr uint32_t kLeastSlotBits = 10;
 constexpr char kClockSource[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 // The kernel keeps time by the TSC, so it has found it fit; and this process may read it.
@@ -30,31 +31,39 @@ bool TscIsTheClock() {
   int tsc = 0;
   if (prctl(PR_GET_TSC, &tsc) == 0 && tsc != PR_TSC_ENABLE) return false;
   char name[8] = {};
-  const int fd = open(kClockSource, O_RDONLY | O_CLOEXEC);
+  // As system calls: the C library's functions are places where a thread may be cancelled, which
+  // would leave a segment half made.
+  const long fd = syscall(SYS_openat, AT_FDCWD, kClockSource, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const ssize_t bytes = read(fd, name, sizeof(name) - 1);
-  close(fd);
+  const long bytes = syscall(SYS_read, fd, name, sizeof(name) - 1);
+  syscall(SYS_close, fd);
   return bytes == 4 && std::memcmp(name, "tsc\n", 4) == 0;
 #else
   return false;
 #endif
 }
 
-int MakeMemory(size_t bytes) {
-  int fd = static_cast<int>(
-      syscall(SYS_memfd_create, "api-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
-  if (fd < 0 && errno == EINVAL) {  // before Linux 6.3
-    fd = static_cast<int>(syscall(SYS_memfd_create, "api-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+// Where address space is limited, a program that has planned with all of it must find it.
+uint32_t SlotBits(Layout layout) {
+  constexpr rlim_t kShare = 32;
+  rlimit most{};
+  if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return layout.slot_bits;
+  while (layout.slot_bits > kLeastSlotBits && layout.bytes() > most.rlim_cur / kShare) {
+    --layout.slot_bits;
   }
-  if (fd < 0) return -errno;
-  // A reader must not meet a page that is gone.
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    const int error = errno;
-    close(fd);
-    return -error;
-  }
-  return fd;
+  return layout.slot_bits;
+}
+
+// Not in a forked child, which has its own. Where all future memory is to be locked this is not: it
+// would count against the limit that the program has for its own.
+void* MakeMemory(size_t bytes) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  (void)munlock(address, bytes);
+  if (madvise(address, bytes, MADV_DONTFORK) == 0) return address;
+  munmap(address, bytes);
+  return nullptr;
 }
 
 }  // namespace
@@ -71,28 +80,26 @@ void* MapWipedOnFork(size_t bytes) {
 }
 
 int MakeSegment(const Host& host, uint32_t index, Segment* segment) {
-  const Layout layout = {host.num_names, host.threads, host.slot_bits};
-  if (!layout.Valid() || layout.bytes() > kMaxSegmentBytes) return EINVAL;
-  const int fd = MakeMemory(layout.bytes());
-  if (fd < 0) return -fd;
-  void* address = mmap(nullptr, layout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  Layout layout = {host.num_names, host.threads, host.slot_bits};
+  if (!layout.Valid()) return EINVAL;
+  layout.slot_bits = SlotBits(layout);
+  if (layout.bytes() > kMaxSegmentBytes) return EINVAL;
+  void* address = MakeMemory(layout.bytes());
   void* writers = MapWipedOnFork(layout.threads * sizeof(Writer));
-  if (address == MAP_FAILED || writers == nullptr ||
-      madvise(address, layout.bytes(), MADV_DONTFORK) != 0) {
-    if (address != MAP_FAILED) munmap(address, layout.bytes());
+  if (address == nullptr || writers == nullptr) {
+    if (address != nullptr) munmap(address, layout.bytes());
     if (writers != nullptr) munmap(writers, RoundUpToPage(layout.threads * sizeof(Writer)));
-    close(fd);
     return ENOMEM;
   }
   segment->header = new (address) SegmentHeader;
   segment->layout = layout;
-  segment->fd = fd;
   segment->writers = static_cast<Writer*>(writers);
   SegmentHeader* header = segment->header;
   header->version = kVersion;
   header->index = index;
   header->pid = static_cast<uint32_t>(getpid());
   header->clock = TscIsTheClock() ? StampClock::kTsc : StampClock::kMonotonic;
+  header->late = WasUnrecorded() ? 1 : 0;
   header->names = layout.names;
   header->threads = layout.threads;
   header->slot_bits = layout.slot_bits;

@@ -13,7 +13,6 @@ namespace acceltrace::ring {
 struct Segment {
   SegmentHeader* header = nullptr;
   Layout layout;
-  int fd = -1;
   Writer* writers = nullptr;  // one for each ring, in memory that fork wipes
 
   char* at(size_t offset) const { return reinterpret_cast<char*>(header) + offset; }

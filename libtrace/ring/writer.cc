@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/ring/writer.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "libtrace/ring/ask.h"
 #include "libtrace/ring/segment.h"
 
 namespace acceltrace::ring {
@@ -31,15 +30,9 @@ struct Process {
   Segment segments[kMaxSegments];
 };
 
-// Segments that a child has inherited and must not keep.
-struct Inherited {
-  int fd;
-  ino_t inode;
-};
-
 std::atomic<const Host*> host{nullptr};
 std::atomic<Process*> process{nullptr};
-Inherited made[kMaxSegments];  // of this process, or of its parent
+std::atomic<uint64_t> early_drops{0};  // of signal handlers, while the first segment is made
 pthread_key_t thread_key;
 bool has_key = false;
 Writer nobody = {};
@@ -96,17 +89,6 @@ void AwaitReader(Process* all, const Host& owner) {
   all->waited.store(1, std::memory_order_release);
 }
 
-// Descriptors that came with fork. Not if the application has put another file there.
-void CloseInherited() {
-  for (Inherited& entry : made) {
-    struct stat status;
-    if (entry.inode != 0 && fstat(entry.fd, &status) == 0 && status.st_ino == entry.inode) {
-      close(entry.fd);
-    }
-    entry = {};
-  }
-}
-
 // The first thread has its ring whole and begins the rings of the next ones, since it is still
 // starting: a page costs more than what is recorded when a thread lives shortly.
 void PopulateFor(const Segment& segment, uint32_t index) {
@@ -151,39 +133,52 @@ bool ClaimIn(const Segment& segment) {
   return false;
 }
 
+uint64_t StampBy(StampClock clock) { return clock == StampClock::kTsc ? Stamp() : MonotonicNow(); }
+
 // One more segment, and this thread's ring in it.
 bool Extend(Process* all, const Host& owner) {
-  int fd = -1;
+  uint64_t address = 0, bytes = 0;
   {
     const Lock lock(&all->locked);
     const uint32_t count = all->num_segments.load(std::memory_order_relaxed);
     if (all->failed.load(std::memory_order_relaxed) != 0 || count == kMaxSegments) return false;
     // Another thread was here first.
     if (count > 0 && ClaimIn(all->segments[count - 1])) return true;
-    if (count == 0) CloseInherited();
     Segment* segment = &all->segments[count];
     if (const int error = MakeSegment(owner, count, segment); error != 0) {
       if (count == 0) all->failed.store(1, std::memory_order_relaxed);
-      fd = -error;
+      bytes = static_cast<uint64_t>(error);
     } else {
-      struct stat status = {};
-      fstat(segment->fd, &status);
-      made[count] = {segment->fd, status.st_ino};
-      fd = segment->fd;
+      address = reinterpret_cast<uintptr_t>(segment->header);
+      bytes = segment->layout.bytes();
       (void)ClaimIn(*segment);
+      if (const uint64_t dropped = early_drops.exchange(0); dropped > 0) {
+        SegmentHeader* const header = segment->header;
+        const uint64_t stamp = StampBy(header->clock);
+        header->unclaimed_first.store(stamp, std::memory_order_relaxed);
+        header->unclaimed_last.store(stamp, std::memory_order_relaxed);
+        header->unclaimed.store(dropped, std::memory_order_release);
+      }
       all->num_segments.store(count + 1, std::memory_order_release);
     }
   }
-  owner.ready(fd, kVersion);
-  if (fd >= 0 && all->waited.load(std::memory_order_acquire) == 0) AwaitReader(all, owner);
-  return fd >= 0;
+  owner.ready(address, bytes, kVersion);
+  if (address != 0 && all->waited.load(std::memory_order_acquire) == 0) AwaitReader(all, owner);
+  return address != 0;
 }
 
 bool Claim(const Host& owner) {
-  Process* all = GetProcess();
-  if (all == nullptr || all->failed.load(std::memory_order_relaxed) != 0) return false;
-  const uint32_t count = all->num_segments.load(std::memory_order_acquire);
-  if (count == 0) return Extend(all, owner);
+  Process* all = process.load(std::memory_order_acquire);
+  if (all != nullptr && all->failed.load(std::memory_order_relaxed) != 0) return false;
+  const uint32_t count = all == nullptr ? 0 : all->num_segments.load(std::memory_order_acquire);
+  if (count == 0) {
+    if (!Recorded(owner)) {
+      early_drops.store(0, std::memory_order_relaxed);
+      return false;
+    }
+    all = GetProcess();
+    return all != nullptr && Extend(all, owner);
+  }
   const Reader reader = ReaderOf(*all);
   const bool waiting = reader == Reader::kNone && all->waited.load(std::memory_order_acquire) == 0;
   if (reader == Reader::kReading || waiting) {
@@ -194,8 +189,6 @@ bool Claim(const Host& owner) {
   }
   return false;
 }
-
-uint64_t StampBy(StampClock clock) { return clock == StampClock::kTsc ? Stamp() : MonotonicNow(); }
 
 void CountUnclaimed() {
   Process* all = process.load(std::memory_order_acquire);
@@ -214,7 +207,7 @@ void CountDrop(ThreadRing* ring, uint64_t stamp) {
     ring->drop_first.store(stamp, std::memory_order_relaxed);
   }
   ring->drop_last.store(stamp, std::memory_order_relaxed);
-  ring->dropped.store(dropped + 1, std::memory_order_release);
+  ring->dropped.fetch_add(1, std::memory_order_release);  // a signal handler may do so, too
 }
 
 // Opens a stretch behind `head`. Returns how many slots are free in all.
@@ -265,6 +258,23 @@ bool WriteSlots(Slot* slots, uint32_t count) {
 }  // namespace
 
 thread_local constinit Writer* current_writer = &nobody;
+thread_local constinit volatile bool writing = false;
+
+void DropInHandler() {
+  const Host* owner = host.load(std::memory_order_acquire);
+  const Process* all = process.load(std::memory_order_acquire);
+  if (owner == nullptr || !owner->wanted()) return;
+  Writer* const writer = current_writer;
+  if (all == nullptr || all->num_segments.load(std::memory_order_acquire) == 0) {
+    early_drops.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (!InUse(*writer)) {
+    CountUnclaimed();
+    return;
+  }
+  CountDrop(writer->ring, StampBy(all->segments[0].header->clock));
+}
 
 void SetHost(const Host* owner) {
   if (!has_key) has_key = pthread_key_create(&thread_key, CloseRing) == 0;
@@ -279,7 +289,8 @@ void ForgetHost() {
 
 void Prepare() {
   const Host* owner = host.load(std::memory_order_acquire);
-  if (owner == nullptr || !owner->wanted() || InUse(*current_writer)) return;
+  const Turn turn;
+  if (owner == nullptr || !turn.mine() || !owner->wanted() || InUse(*current_writer)) return;
   if (!Claim(*owner)) return;
   const Process* all = process.load(std::memory_order_acquire);
   Writer* writer = current_writer;

@@ -2,10 +2,11 @@
 //
 // The traced process's side of the rings of format.h.
 //
-// Writing an event takes no lock, no system call and no allocation. What is not
-// the usual case (no ring yet, ring full, end of a stretch, no usable TSC) is in
-// writer.cc. A thread's private state lies in memory that the kernel wipes in a
-// forked child, however it was forked: the child then starts afresh.
+// Writing an event takes no lock, no system call and no allocation. A signal handler may write
+// events, too: one that interrupts the writing of another is counted as lost. What is not the usual
+// case (no ring yet, ring full, end of a stretch, no usable TSC) is in writer.cc. A thread's
+// private state lies in memory that the kernel wipes in a forked child, however it was forked: the
+// child then starts afresh.
 #ifndef LIBTRACE_RING_WRITER_H_
 #define LIBTRACE_RING_WRITER_H_
 
@@ -24,11 +25,15 @@ namespace acceltrace::ring {
 struct Host {
   const char* const* names;  // of the functions, by number
   uint32_t num_names;
-  bool (*wanted)();                         // whether a tracer wants rings at all
-  void (*ready)(int fd, uint32_t version);  // announce a new segment to it
-  void (*wake)();                           // ask it to read
-  uint32_t threads = 32, slot_bits = 16;    // of a segment
-  int64_t patience_ns = 20'000'000;         // for its answer to the first segment
+  bool (*wanted)();  // whether a tracer wants rings at all
+  // Announce a new segment to it. address 0: there is none, `bytes` is an errno.
+  void (*ready)(uint64_t address, uint64_t bytes, uint32_t version);
+  void (*wake)();                         // ask it to read
+  uint32_t threads = 32, slot_bits = 16;  // of a segment
+  int64_t patience_ns = 20'000'000;       // for its answer to the first segment
+  // Fires the probe at which the tracer answers a process that it records (ask.h). None: it
+  // records each that has rings.
+  void (*ask)() = nullptr;
 };
 
 // Before the first event. host must live as long as the process.
@@ -63,13 +68,39 @@ static_assert(sizeof(Writer) == 64);
 // Never null. The library is loaded at start, or fits into the surplus that the
 // loader keeps for such variables.
 extern thread_local constinit Writer* current_writer __attribute__((tls_model("initial-exec")));
+// The thread is in the middle of an event: a signal handler's own event then finds no place.
+extern thread_local constinit volatile bool writing __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
+
+// Counts an event of a signal handler that interrupted the writing of another one.
+__attribute__((cold, noinline)) void DropInHandler();
+
+// One event at a time, with what belongs to it.
+class Turn {
+ public:
+  Turn() : mine_(!writing) {
+    if (__builtin_expect(!mine_, 0)) return;
+    writing = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Turn() {
+    if (__builtin_expect(!mine_, 0)) return;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    writing = false;
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool mine() const { return mine_; }
+
+ private:
+  bool mine_;
+};
 
 __attribute__((cold, noinline)) void WriteSlowly(Kind kind, uint16_t name, uint32_t arg,
                                                  uint64_t correlation, uint64_t bytes);
 __attribute__((cold, noinline)) bool WriteTextSlowly(Kind kind, uint32_t arg,
                                                      std::string_view text);
-// Of any length.
+// Of any length, in the caller's turn.
 __attribute__((noinline)) bool WriteLongText(Kind kind, uint32_t arg, std::string_view text);
 
 inline uint64_t Stamp() {
@@ -95,8 +126,13 @@ __attribute__((always_inline)) inline void Head(Slot* slot, Kind kind, uint16_t 
   __builtin_memcpy(&slot->kind, &head, sizeof(head));
 }
 
-__attribute__((always_inline)) inline void WriteCall(Kind kind, uint16_t name, uint32_t arg,
-                                                     uint64_t correlation, uint64_t bytes) {
+__attribute__((always_inline)) inline void WriteCall(const Turn& turn, Kind kind, uint16_t name,
+                                                     uint32_t arg, uint64_t correlation,
+                                                     uint64_t bytes) {
+  if (__builtin_expect(!turn.mine(), 0)) {
+    DropInHandler();
+    return;
+  }
   Writer* const writer = current_writer;
   Slot* const slot = writer->pos;
   if (__builtin_expect(slot == writer->stop, 0)) {
@@ -109,13 +145,21 @@ __attribute__((always_inline)) inline void WriteCall(Kind kind, uint16_t name, u
   Publish(writer, slot + 1);
 }
 
+__attribute__((always_inline)) inline void WriteCall(Kind kind, uint16_t name, uint32_t arg,
+                                                     uint64_t correlation, uint64_t bytes) {
+  const Turn turn;
+  WriteCall(turn, kind, name, arg, correlation, bytes);
+}
+
 inline void WriteBegin(uint16_t name, uint64_t correlation, uint64_t bytes, uint32_t stream) {
   WriteCall(Kind::kApiBegin, name, stream, correlation, bytes);
 }
 inline void WriteEnd(uint16_t name, uint64_t correlation, int32_t result) {
   WriteCall(Kind::kApiEnd, name, static_cast<uint32_t>(result), correlation, 0);
 }
-inline void WriteRangePop(uint32_t depth) { WriteCall(Kind::kRangePop, 0, depth, 0, 0); }
+inline void WriteRangePop(const Turn& turn, uint32_t depth) {
+  WriteCall(turn, Kind::kRangePop, 0, depth, 0, 0);
+}
 
 // At most 16 bytes: the first ones and the last ones, which may overlap.
 __attribute__((always_inline)) inline void CopyShortText(std::string_view text, char* to) {
@@ -140,8 +184,12 @@ __attribute__((always_inline)) inline void CopyShortText(std::string_view text, 
 
 // A range, a mark or an op's name; at most kMaxTextBytes count. false: the ring was
 // full, or there is none.
-__attribute__((always_inline)) inline bool WriteText(Kind kind, uint32_t arg,
+__attribute__((always_inline)) inline bool WriteText(const Turn& turn, Kind kind, uint32_t arg,
                                                      std::string_view text) {
+  if (__builtin_expect(!turn.mine(), 0)) {
+    DropInHandler();
+    return false;
+  }
   Writer* const writer = current_writer;
   Slot* const slot = writer->pos;
   if (__builtin_expect(text.size() > sizeof(Slot::text) || slot == writer->stop, 0)) {
@@ -151,6 +199,11 @@ __attribute__((always_inline)) inline bool WriteText(Kind kind, uint32_t arg,
   CopyShortText(text, slot->text);
   Publish(writer, slot + 1);
   return true;
+}
+__attribute__((always_inline)) inline bool WriteText(Kind kind, uint32_t arg,
+                                                     std::string_view text) {
+  const Turn turn;
+  return WriteText(turn, kind, arg, text);
 }
 
 }  // namespace acceltrace::ring

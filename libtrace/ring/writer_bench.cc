@@ -26,7 +26,8 @@ namespace {
 using namespace acceltrace::ring;
 
 constexpr const char* kNames[] = {"call"};
-const Host kHost = {kNames, 1, [] { return true; }, [](int, uint32_t) {}, [] {}, 32, 14, 0};
+const Host kHost = {kNames, 1, [] { return true; }, [](uint64_t, uint64_t, uint32_t) {}, [] {}, 32,
+                    14,     0};
 constexpr uint64_t kBurst = 1024;
 
 template <typename Event>

@@ -4,16 +4,20 @@
 // played by hand.
 #include "libtrace/ring/writer.h"
 
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "libtrace/ring/segment.h"
@@ -25,13 +29,14 @@ namespace {
 
 constexpr const char* kNames[] = {"first", "second"};
 bool wanted = true;
-int ready_fd = -1, readies = 0, wakes = 0;
+uint64_t ready_address = 0;
+int readies = 0, wakes = 0;
 
 const Host kHost = {kNames,
                     2,
                     [] { return wanted; },
-                    [](int fd, uint32_t) {
-                      ready_fd = fd;
+                    [](uint64_t address, uint64_t, uint32_t) {
+                      ready_address = address;
                       ++readies;
                     },
                     [] { ++wakes; },
@@ -39,13 +44,8 @@ const Host kHost = {kNames,
                     6,
                     1'000'000};
 
-// The segment last announced, as a tracer maps it.
+// The segment last announced, as a tracer sees it.
 struct View {
-  View() {
-    memory = mmap(nullptr, kLayout.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, ready_fd, 0);
-    REQUIRE(memory != MAP_FAILED);
-  }
-  ~View() { munmap(memory, kLayout.bytes()); }
   SegmentHeader& header() { return *static_cast<SegmentHeader*>(memory); }
   ThreadRing& ring(size_t i) {
     return reinterpret_cast<ThreadRing*>(static_cast<char*>(memory) + kLayout.threads_at())[i];
@@ -56,7 +56,7 @@ struct View {
   }
 
   static constexpr Layout kLayout = {2, 4, 6};
-  void* memory;
+  void* memory = reinterpret_cast<void*>(ready_address);
 };
 
 // The ring of the thread with this number, or -1.
@@ -117,6 +117,67 @@ TEST_CASE("a library without a tracer makes nothing") {
   wanted = true;
 }
 
+// Makes a segment in a child, for which the limits hold. Returns what went wrong.
+std::string UnderLimits(const std::vector<std::pair<int, rlim_t>>& limits, uint32_t* slot_bits) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const auto& [kind, most] : limits) {
+      const rlimit less = {most, most};
+      if (setrlimit(static_cast<__rlimit_resource>(kind), &less) != 0) _exit(1);
+    }
+    const Host host = {kNames, 2, [] { return true; }, [](uint64_t, uint64_t, uint32_t) {}, [] {}};
+    Segment segment;
+    const int error = MakeSegment(host, 0, &segment);
+    if (error == 0) Populate(segment.slots(0), segment.layout.ring_bytes());
+    const uint32_t answer[] = {static_cast<uint32_t>(error), segment.layout.slot_bits};
+    _exit(write(ends[1], answer, sizeof(answer)) == sizeof(answer) ? 0 : 1);
+  }
+  close(ends[1]);
+  uint32_t answer[2] = {};
+  const ssize_t bytes = read(ends[0], answer, sizeof(answer));
+  close(ends[0]);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (status != 0 || bytes != sizeof(answer)) return "it died";
+  *slot_bits = answer[1];
+  return answer[0] == 0 ? "" : strerror(static_cast<int>(answer[0]));
+}
+
+TEST_CASE("limits on files, descriptors and locked memory do not concern the rings") {
+  uint32_t slot_bits = 0;
+  for (const auto& [kind, most] : std::vector<std::pair<int, rlim_t>>{
+           {RLIMIT_FSIZE, 0}, {RLIMIT_NOFILE, 3}, {RLIMIT_MEMLOCK, 0}, {RLIMIT_NPROC, 1}}) {
+    INFO("limit " << kind);
+    CHECK(UnderLimits({{kind, most}}, &slot_bits).empty());
+    CHECK(slot_bits == 16);
+  }
+}
+
+TEST_CASE("rings take a small part of an address space that is limited") {
+  rlimit now{};
+  REQUIRE(getrlimit(RLIMIT_AS, &now) == 0);
+  if (now.rlim_cur != RLIM_INFINITY) return;
+  uint32_t slot_bits = 0;
+  const rlim_t most = rlim_t{512} << 20;
+  REQUIRE(UnderLimits({{RLIMIT_AS, most}}, &slot_bits).empty());
+  CHECK(Layout{2, 32, slot_bits}.bytes() <= most / 32);
+  CHECK(Layout{2, 32, slot_bits + 1}.bytes() > most / 32);
+}
+
+TEST_CASE("where there is no room for rings that is an error, and nothing is left of them") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit none = {1 << 20, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &none) == 0);
+  Segment segment;
+  const int error = MakeSegment(kHost, 0, &segment);
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(error == ENOMEM);
+  CHECK(segment.header == nullptr);
+}
+
 TEST_CASE("events lie in the ring as they were written, and a full ring drops and counts") {
   SetHost(&kHost);
   Prepare();
@@ -146,10 +207,10 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   CHECK(std::string(view.slot(me, 2).text, 16) == std::string(16, 'x'));
 
   // To the brim: 64 slots, none read.
-  while (ring.head < 64) WriteRangePop(0);
+  while (ring.head < 64) WriteRangePop(Turn(), 0);
   REQUIRE(ring.dropped == 0);
   REQUIRE(wakes == 1);  // once, although it was more than half full for long
-  WriteRangePop(0);
+  WriteRangePop(Turn(), 0);
   REQUIRE_FALSE(WriteText(Kind::kMark, 0, "lost"));
   REQUIRE(ring.dropped == 2);
   REQUIRE(ring.head == 64);
@@ -160,7 +221,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   // Read half: there is room again, and a new loss is dated anew.
   ring.dropped_seen = 2;
   ring.tail = 32;
-  for (int i = 0; i < 33; ++i) WriteRangePop(0);
+  for (int i = 0; i < 33; ++i) WriteRangePop(Turn(), 0);
   REQUIRE(ring.head == 64 + 32);
   REQUIRE(ring.dropped == 3);
   REQUIRE(ring.drop_first > first);
@@ -168,7 +229,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
 
   // A text over the ring's end.
   ring.tail = 96;
-  while (ring.head % 64 != 62) WriteRangePop(0);
+  while (ring.head % 64 != 62) WriteRangePop(Turn(), 0);
   std::string long_text;
   for (char c = ' '; long_text.size() < 200; c = c == '~' ? ' ' : static_cast<char>(c + 1)) {
     long_text += c;
@@ -182,6 +243,84 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   }
   REQUIRE(read.substr(0, kMaxTextBytes) == long_text.substr(0, kMaxTextBytes));
 }
+
+#if defined(__x86_64__)
+namespace {
+
+int handled = 0;
+
+// Runs after each instruction of what is tested, and writes an event of its own.
+void HandleStep(int) {
+  if (++handled % 2 == 0) {
+    WriteRangePop(Turn(), 77);
+  } else {
+    WriteText(Kind::kMark, 77, "handler");
+  }
+}
+
+constexpr uint64_t kTrapFlag = 0x100;
+
+__attribute__((noinline)) void SetTrapFlag(bool on) {
+  uint64_t flags = __builtin_ia32_readeflags_u64();
+  flags = on ? flags | kTrapFlag : flags & ~kTrapFlag;
+  __builtin_ia32_writeeflags_u64(flags);
+}
+
+}  // namespace
+
+TEST_CASE("a signal handler may write events at any moment: each is whole or counted") {
+  SetHost(&kHost);
+  Prepare();
+  View view;
+  const StampClock clock = view.header().clock;
+  view.header().clock = StampClock::kTsc;  // else there is no fast way
+  ThreadRing& ring = view.ring(MyRing(&view));
+  struct sigaction step = {}, before = {};
+  step.sa_handler = HandleStep;
+  REQUIRE(sigaction(SIGTRAP, &step, &before) == 0);
+  const std::string whole(40, 'o');
+  // By the fast way, at the end of a stretch, and of a full ring.
+  for (int way = 0; way < 40; ++way) {
+    const size_t me = MyRing(&view);
+    ring.tail.store(ring.head);
+    ring.dropped_seen.store(ring.dropped);
+    const uint64_t first = ring.head, dropped = ring.dropped;
+    handled = 0;
+    SetTrapFlag(true);
+    if (way % 2 == 0) {
+      WriteBegin(1, 5, 6, 7);
+    } else {
+      WriteText(Kind::kMark, 7, whole);
+    }
+    SetTrapFlag(false);
+    const int all = handled + 1;
+    REQUIRE(handled > 10);
+    uint64_t found = 0;
+    for (uint64_t at = first; at != ring.head; at += 1 + view.slot(me, at).more) {
+      REQUIRE(at < ring.head);
+      const Slot& slot = view.slot(me, at);
+      const bool from_handler = slot.arg == 77;
+      const auto kind = static_cast<Kind>(slot.kind);
+      if (kind == Kind::kMark) {
+        const std::string text = from_handler ? "handler" : whole;
+        CHECK(slot.name == text.size());
+        CHECK(std::string(slot.text, std::min<size_t>(text.size(), 16)) == text.substr(0, 16));
+      } else if (from_handler) {
+        CHECK(kind == Kind::kRangePop);
+      } else {
+        CHECK(kind == Kind::kApiBegin);
+        CHECK(slot.call.bytes == 6);
+      }
+      ++found;
+    }
+    CHECK(found + (ring.dropped - dropped) == static_cast<uint64_t>(all));
+    CHECK(ring.dropped > dropped);
+    CHECK(found > 1);
+  }
+  view.header().clock = clock;
+  REQUIRE(sigaction(SIGTRAP, &before, nullptr) == 0);
+}
+#endif
 
 TEST_CASE("threads have rings of their own, which come back when they were read") {
   SetHost(&kHost);

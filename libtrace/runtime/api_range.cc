@@ -2,7 +2,6 @@
 //
 // The public functions for tracers.
 #include "libtrace/runtime/errors.h"
-#include "libtrace/runtime/names.h"
 #include "libtrace/runtime/probes.h"
 
 namespace ring = acceltrace::ring;
@@ -12,42 +11,55 @@ namespace {
 
 thread_local uint32_t range_depth = 0;
 
-// The same pointer for the same text, as long as the process lives.
-const char* Stable(const char* name) {
-  try {
-    NameTable& names = RangeNames();
-    return names.Find(names.Intern(name ? name : "(null)"))->text.c_str();
-  } catch (...) {
-    return "(out of memory)";
-  }
+// What a tracer finds no text in it asks for later, where it must then be the same: the caller's
+// buffer may be used again. Nothing is copied, and no lock taken, as a signal handler may be here.
+const char* Given(const char* name) {
+  if (name == nullptr) return "(null)";
+  return *name != '\0' ? name : "";
 }
-
-std::string_view Given(const char* name) { return name ? name : "(null)"; }
 
 bool RingWanted() { return libaxl_ring_ready_semaphore != 0; }
 
 }  // namespace
 
-// Names are not even looked at while nobody traces.
+// Names are not even looked at while nobody traces. The depth changes in the event's turn: a signal
+// handler's ranges come before the event or after it, and have depths that agree with that.
 void axlRangePush(const char* name) {
-  const uint32_t depth = range_depth++;
-  if (!Traced(libaxl_range_semaphores)) return;
-  if (RingWanted()) ring::WriteText(ring::Kind::kRangePush, depth, Given(name));
-  if (Traced(libaxl_range_push_semaphore)) FireRangePush(Stable(name), depth);
+  if (!Traced(libaxl_range_semaphores)) {
+    ++range_depth;
+    return;
+  }
+  const bool to_ring = RingWanted();
+  // Read before the turn, which nothing may leave: a handler may jump out of what is no text.
+  const std::string_view text = to_ring ? std::string_view(Given(name)) : std::string_view();
+  uint32_t depth;
+  {
+    const ring::Turn turn;
+    depth = range_depth++;
+    if (to_ring) ring::WriteText(turn, ring::Kind::kRangePush, depth, text);
+  }
+  if (Traced(libaxl_range_push_semaphore)) FireRangePush(Given(name), depth);
 }
 
 void axlRangePop(void) {
   if (range_depth == 0) return;  // one pop too many
-  --range_depth;
-  if (!Traced(libaxl_range_semaphores)) return;
-  if (RingWanted()) ring::WriteRangePop(range_depth);
-  if (Traced(libaxl_range_pop_semaphore)) FireRangePop(range_depth);
+  if (!Traced(libaxl_range_semaphores)) {
+    --range_depth;
+    return;
+  }
+  uint32_t depth;
+  {
+    const ring::Turn turn;
+    depth = --range_depth;
+    if (RingWanted()) ring::WriteRangePop(turn, depth);
+  }
+  if (Traced(libaxl_range_pop_semaphore)) FireRangePop(depth);
 }
 
 void axlMark(const char* name) {
   if (!Traced(libaxl_range_semaphores)) return;
   if (RingWanted()) ring::WriteText(ring::Kind::kMark, 0, Given(name));
-  if (Traced(libaxl_mark_semaphore)) FireMark(Stable(name));
+  if (Traced(libaxl_mark_semaphore)) FireMark(Given(name));
 }
 
 axlError_t axlGetCorrelation(uint64_t* correlation) {

@@ -266,7 +266,10 @@ AXL_API axlError_t axlGraphLaunch(axlGraph_t graph, axlStream_t stream); /* any 
 AXL_API void axlRangePush(const char* name);
 AXL_API void axlRangePop(void);
 AXL_API void axlMark(const char* name);
-/* The id of the thread's last call: (pid << 32) | count. What traces call correlation. */
+/*
+ * The id of the thread's last call: (client << 32) | count, the client as the driver numbers it.
+ * What traces call correlation.
+ */
 AXL_API axlError_t axlGetCorrelation(uint64_t* correlation);
 
 #ifdef __cplusplus

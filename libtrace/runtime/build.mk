@@ -18,10 +18,10 @@ $(RUNTIME_OBJS): libtrace/runtime/build.mk
 
 $(BUILD)/lib/libaxl.so: $(RUNTIME_OBJS) libtrace/runtime/libaxl.map
 	$(call say,LINK,$@)$(call anew,$(CXX) -shared $(LDFLAGS) $(call soname,$(AXL_INTERFACE)) \
-	  $(AXL_EXPORTS) -o $$t $(filter %.o,$^) -lpthread) $(call soname-link,$(AXL_INTERFACE))
+	  $(AXL_EXPORTS) $(linked) -o $$t $(filter %.o,$^) -lpthread) $(call soname-link,$(AXL_INTERFACE))
 
 $(BUILD)/test/unit-runtime: $(RUNTIME_OBJS) $(RUNTIME_TEST_OBJS)
-	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) -o $$t $^ -lpthread)
+	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(linked) -o $$t $^ -lpthread)
 
 OBJS += $(RUNTIME_OBJS) $(RUNTIME_TEST_OBJS)
 ALL += $(BUILD)/lib/libaxl.so

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/incarnation.h"
 #include "libtrace/runtime/names.h"
 
 namespace acceltrace::runtime {
@@ -69,6 +70,7 @@ axlError_t StickyError::Set(axlError_t error) {
 Context::Context(Kernel& kernel, int fd, StickyError& sticky, const axl_ctx_create& created)
     : kernel_(kernel),
       fd_(fd),
+      token_(IncarnationToken()),
       sticky_(sticky),
       handle_(created.ctx),
       priority_(created.priority),
@@ -128,9 +130,15 @@ void Context::ReturnSlot(Slot* slot) {
   slot->used = false;
 }
 
+// A child of fork() shares its parent's file and memory, and would submit to its queues.
+axlError_t Context::CheckUsable() const {
+  if (__builtin_expect(token_ != IncarnationToken(), 0)) return FailForked();
+  return sticky_.Check();
+}
+
 axlError_t Context::Submit(uint32_t queue_number, std::span<axl_desc> commands,
                            uint64_t correlation, uint64_t* sequence) {
-  if (axlError_t e = sticky_.Check()) return e;
+  if (axlError_t e = CheckUsable()) return e;
   axl_submit submit = {};
   submit.size = sizeof submit;
   submit.ctx = handle_;
@@ -167,6 +175,7 @@ axlError_t Context::Submit(uint32_t queue_number, std::span<axl_desc> commands,
 
 axlError_t Context::Wait(uint32_t queue_number, uint64_t sequence, uint64_t correlation,
                          int64_t deadline_ns, uint64_t* device_ticks) {
+  if (token_ != IncarnationToken()) return FailForked();
   Queue& queue = queues_[queue_number];
   axl_wait wait;
   int result;
@@ -252,7 +261,7 @@ axlError_t Context::FailJob() {
 }
 
 axlError_t Context::Synchronize(uint64_t correlation) {
-  if (axlError_t e = sticky_.Check()) return e;
+  if (axlError_t e = CheckUsable()) return e;
   for (uint32_t i = 0; i < queues_.size(); ++i) {
     const uint64_t submitted = queues_[i].submitted.load();
     if (submitted == 0 || KnownComplete(i, submitted)) continue;

@@ -92,12 +92,14 @@ class Context {
   };
 
   Context(Kernel& kernel, int fd, StickyError& sticky, const axl_ctx_create& created);
+  axlError_t CheckUsable() const;
   bool FindGuilty(axl_wait* wait, Note* guilty);
   int AskStatus(uint32_t queue, uint64_t sequence, int64_t deadline_ns, axl_wait* wait);
   axlError_t FailJob();
 
   Kernel& kernel_;
   const int fd_;
+  const uint32_t token_;  // of the incarnation that made it
   StickyError& sticky_;
   const uint32_t handle_;
   const uint32_t priority_;

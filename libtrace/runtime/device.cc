@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/incarnation.h"
 #include "libtrace/runtime/staging.h"
 
 namespace acceltrace::runtime {
@@ -63,14 +64,25 @@ Device::~Device() {
   kernel_.Close(fd_);
 }
 
-axlError_t Device::Open(Kernel& kernel, int ordinal, uint32_t index,
+axlError_t Device::Open(Kernel& kernel, int ordinal, uint32_t index, int identity,
                         std::shared_ptr<Device>* device) {
   const int fd = kernel.Open(index);
   if (fd < 0) return FailOpen(index, -fd);
   std::shared_ptr<Device> opened(new Device(kernel, fd, ordinal, index));
   if (axlError_t e = opened->ReadInfo(&opened->info_)) return e;
+  opened->BecomeClient(identity);
   *device = std::move(opened);
   return axlSuccess;
+}
+
+// The program may have closed the identity's file, or there was no device when it was asked for:
+// then calls from now on bear this device's own number.
+void Device::BecomeClient(int identity) {
+  axl_join join = {};
+  join.size = sizeof join;
+  join.fd = identity;
+  if (identity >= 0 && kernel_.Ioctl(fd_, AXL_IOCTL_JOIN, &join) == 0) info_.client = join.client;
+  SetClient(info_.client);
 }
 
 axlError_t Device::ReadInfo(axl_info* info) {

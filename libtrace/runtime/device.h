@@ -25,8 +25,9 @@ class Device {
   static constexpr uint32_t kPriorities = 4;
   static constexpr uint32_t kDefaultPriority = 1;
 
-  // ordinal: libaxl's number; index: N of /dev/axlN.
-  static axlError_t Open(Kernel& kernel, int ordinal, uint32_t index,
+  // ordinal: libaxl's number; index: N of /dev/axlN; identity: the file of which it becomes the
+  // client, or -1.
+  static axlError_t Open(Kernel& kernel, int ordinal, uint32_t index, int identity,
                          std::shared_ptr<Device>* device);
   ~Device();
   Device(const Device&) = delete;
@@ -55,6 +56,7 @@ class Device {
 
  private:
   Device(Kernel& kernel, int fd, int ordinal, uint32_t index);
+  void BecomeClient(int identity);
 
   Kernel& kernel_;
   const int fd_;

@@ -32,7 +32,7 @@ TEST_CASE("another version of the driver's interface is refused and closed") {
   f.kernel.info().uapi_version = AXL_UAPI_VERSION + 1;
   void* p;
   REQUIRE(axlMalloc(&p, 16) == axlErrorVersionMismatch);
-  REQUIRE(Contains(f.Detail(), "version 2"));
+  REQUIRE(Contains(f.Detail(), ("version " + std::to_string(AXL_UAPI_VERSION + 1)).c_str()));
   REQUIRE(f.kernel.open_fds() == 0);
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("a driver that talks nonsense is refused") {
   SECTION("bits") { f.kernel.info().clock_bits = 0xffffffff; }
   void* p;
   REQUIRE(axlMalloc(&p, 16) == axlErrorVersionMismatch);
-  REQUIRE(f.kernel.open_fds() == 0);
+  REQUIRE(f.kernel.open_fds() == 1);  // that of the client
 }
 
 TEST_CASE("errno of open") {
@@ -180,7 +180,7 @@ TEST_CASE("reset frees everything of the device and only of it") {
   AXL_OK(axlStreamCreate(&s1));
   AXL_OK(axlSetDevice(0));
   AXL_OK(axlDeviceReset());
-  REQUIRE(f.kernel.open_fds() == 1);
+  REQUIRE(f.kernel.open_fds() == 2);  // the other device, and that of the client
   REQUIRE(f.kernel.live_buffers() == 1);
   REQUIRE(axlStreamSynchronize(s0) == axlErrorInvalidHandle);
   REQUIRE(axlEventSynchronize(e0) == axlErrorInvalidHandle);

@@ -133,6 +133,12 @@ axlError_t FailErrno(int error_number, const char* what) {
   }
 }
 
+axlError_t FailForked() {
+  return Fail(axlErrorForked,
+              "the device was opened before fork(): use it in the parent only, or open it first in "
+              "the child");
+}
+
 const char* Detail() { return thread_errors.detail; }
 void SetLastError(axlError_t error) { thread_errors.last = error; }
 

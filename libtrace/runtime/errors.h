@@ -16,6 +16,9 @@ axlError_t Fail(axlError_t error, const char* format, ...) __attribute__((format
 // Fail() for an ioctl that returned -errno: `what` was being done ("allocate 4096 bytes").
 axlError_t FailErrno(int error_number, const char* what);
 
+// Of what a parent opened, in its child.
+axlError_t FailForked();
+
 // The thread's sentence; kept by sticky device errors.
 const char* Detail();
 void SetLastError(axlError_t error);

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,8 @@ struct NodePath {
   char text[24];
 };
 
+// Opens and closes by system calls: the C library's functions are places where a thread may be
+// cancelled, with a descriptor that is nobody's or on the way out of a destructor.
 class RealKernel : public Kernel {
  public:
   std::vector<uint32_t> Devices() override {
@@ -33,11 +36,11 @@ class RealKernel : public Kernel {
   }
 
   int Open(uint32_t index) override {
-    const int fd = open(NodePath(index).text, O_RDWR | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    const long fd = syscall(SYS_openat, AT_FDCWD, NodePath(index).text, O_RDWR | O_CLOEXEC);
+    return fd < 0 ? -errno : static_cast<int>(fd);
   }
 
-  int Close(int fd) override { return close(fd) < 0 ? -errno : 0; }
+  int Close(int fd) override { return syscall(SYS_close, fd) < 0 ? -errno : 0; }
 
   int Ioctl(int fd, unsigned long request, void* argument) override {
     const int result = ioctl(fd, request, argument);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "libtrace/runtime/incarnation.h"
 #include "libtrace/runtime/probes.h"
 
 namespace acceltrace::runtime {
@@ -54,24 +55,21 @@ uint32_t NameTable::Intern(std::string_view text) {
 uint32_t NameTable::Add(std::string_view text) {
   Name& name = names_.emplace_back();
   name.text = text;
-  const uint32_t number = static_cast<uint32_t>(names_.size());
+  const uint32_t number = base_ + static_cast<uint32_t>(names_.size());
   numbers_.emplace(name.text, number);
   return number;
 }
 
 NameTable::Name* NameTable::Find(uint32_t number) {
   std::shared_lock lock(mutex_);
-  return number >= 1 && number <= names_.size() ? &names_[number - 1] : nullptr;
+  const uint32_t place = number - base_ - 1;
+  return place < names_.size() ? &names_[place] : nullptr;
 }
 
 // Leaked on purpose: threads may still call when static objects are destroyed.
 NameTable& OpNames() {
-  static NameTable& table = *std::make_unique<NameTable>().release();
-  return table;
-}
-
-NameTable& RangeNames() {
-  static NameTable& table = *std::make_unique<NameTable>().release();
+  static_assert(NameTable::kMaxNames == 1 << 16);
+  static NameTable& table = *std::make_unique<NameTable>(ThisClient() << 16).release();
   return table;
 }
 
@@ -141,7 +139,7 @@ __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, u
 
 inline void AnnounceInRing(std::span<const axl_desc> commands) {
   if (commands.size() == 1 && commands[0].tag == 0) return;  // a copy, as a rule: it has no name
-  const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | ProcessId();
+  const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | IncarnationToken();
   if (commands.size() == 1) {
     const Announced& last = last_announced[commands[0].tag % kLastAnnounced];
     if (last.tag == commands[0].tag && last.reader == reader) return;

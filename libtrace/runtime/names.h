@@ -29,7 +29,10 @@ class NameTable {
     std::atomic<uint64_t> announced{0};  // epoch of the last announcement to a tracer
   };
 
-  // 1, 2, 3 ... in order of first use; kOverflow's number once the table is full.
+  // Numbers begin behind `base`.
+  explicit NameTable(uint32_t base = 0) : base_(base) {}
+
+  // base + 1, 2, 3 ... in order of first use; kOverflow's number once the table is full.
   uint32_t Intern(std::string_view text);
   // nullptr for a number that was never given.
   Name* Find(uint32_t number);
@@ -37,14 +40,16 @@ class NameTable {
  private:
   uint32_t Add(std::string_view text);
 
+  const uint32_t base_;
   std::shared_mutex mutex_;
   std::deque<Name> names_;  // never moved, never removed
   std::unordered_map<std::string_view, uint32_t> numbers_;
   uint32_t overflow_ = 0;
 };
 
+// Two programs that a process is in turn, and two copies of the library in one, number their ops
+// apart: a trace knows an op by its process and number.
 NameTable& OpNames();
-NameTable& RangeNames();
 
 // OpNames().Intern(name), quickly for a name that this thread used before.
 uint32_t OpTag(const char* name);

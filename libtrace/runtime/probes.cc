@@ -2,11 +2,7 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include "libtrace/runtime/probes.h"
 
-#include <pthread.h>
 #include <sys/sdt.h>
-#include <unistd.h>
-
-#include <atomic>
 
 // The probed instruction is a one-byte nop, which every kernel emulates (the
 // endbr64 at a function's entry it would have to single-step). The five-byte nop
@@ -51,31 +47,28 @@ __asm__(
     ".balign 16\n"  // so that neither load crosses a cache line
     AXL_SEMAPHORES(call) AXL_SEMAPHORE(api_begin) AXL_SEMAPHORE(api_end) AXL_SEMAPHORE(op_name)
         AXL_SEMAPHORES(range) AXL_SEMAPHORE(ring_ready) AXL_SEMAPHORE(range_push)
-            AXL_SEMAPHORE(range_pop) AXL_SEMAPHORE(mark) AXL_SEMAPHORE(ring_wake) ".popsection\n");
+            AXL_SEMAPHORE(range_pop) AXL_SEMAPHORE(mark) AXL_SEMAPHORE(ring_wake)
+                AXL_SEMAPHORE(ring_wanted) ".popsection\n");
 
 namespace acceltrace::runtime {
 namespace {
 
-std::atomic<uint32_t> process_id{0};
-std::atomic<uint32_t> call_count{0};
-thread_local uint64_t last_correlation = 0;
-
-void OnForkedChild() { process_id.store(static_cast<uint32_t>(getpid())); }
-
-[[maybe_unused]] const bool process_id_kept = [] {
-  process_id.store(static_cast<uint32_t>(getpid()));
-  return pthread_atfork(nullptr, nullptr, OnForkedChild) == 0;
-}();
-
-__attribute__((noinline)) void FireRingReady(int fd, uint32_t version) {
-  STAP_PROBE2(libaxl, ring_ready, fd, version);
+__attribute__((noinline)) void FireRingReady(uint64_t address, uint64_t bytes, uint32_t version) {
+  STAP_PROBE3(libaxl, ring_ready, address, bytes, version);
 }
 
 __attribute__((noinline)) void FireRingWake() { STAP_PROBE(libaxl, ring_wake); }
 
+__attribute__((noinline)) void FireRingWanted() { STAP_PROBE(libaxl, ring_wanted); }
+
 bool RingsWanted() { return libaxl_ring_ready_semaphore != 0; }
 
-const ring::Host kRingHost = {kApiNames, kNumApiNames, RingsWanted, FireRingReady, FireRingWake};
+const ring::Host kRingHost = {.names = kApiNames,
+                              .num_names = kNumApiNames,
+                              .wanted = RingsWanted,
+                              .ready = FireRingReady,
+                              .wake = FireRingWake,
+                              .ask = FireRingWanted};
 
 // When the library is loaded: a program that is traced from its start then has its ring
 // before its first call.
@@ -95,19 +88,6 @@ void BringIn(const char* name) {
 
 }  // namespace
 
-uint32_t ProcessId() {
-  const uint32_t pid = process_id.load(std::memory_order_relaxed);
-  return pid ? pid : static_cast<uint32_t>(getpid());  // before this file's initialisers ran
-}
-
-uint64_t NextCorrelation() {
-  const uint32_t count = call_count.fetch_add(1, std::memory_order_relaxed) + 1;
-  last_correlation = static_cast<uint64_t>(ProcessId()) << 32 | count;
-  return last_correlation;
-}
-
-uint64_t LastCorrelation() { return last_correlation; }
-
 __attribute__((noinline)) void FireApiBegin(const char* name, uint64_t correlation, uint64_t bytes,
                                             uint32_t stream) {
   BringIn(name);
@@ -119,6 +99,7 @@ __attribute__((noinline)) void FireApiEnd(const char* name, uint64_t correlation
 }
 
 __attribute__((noinline)) void FireRangePush(const char* name, uint32_t depth) {
+  BringIn(name);
   STAP_PROBE2(libaxl, range_push, name, depth);
 }
 
@@ -126,7 +107,10 @@ __attribute__((noinline)) void FireRangePop(uint32_t depth) {
   STAP_PROBE1(libaxl, range_pop, depth);
 }
 
-__attribute__((noinline)) void FireMark(const char* name) { STAP_PROBE1(libaxl, mark, name); }
+__attribute__((noinline)) void FireMark(const char* name) {
+  BringIn(name);
+  STAP_PROBE1(libaxl, mark, name);
+}
 
 __attribute__((noinline)) void FireOpName(uint32_t tag, const char* name) {
   STAP_PROBE2(libaxl, op_name, tag, name);

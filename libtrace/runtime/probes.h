@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// USDT probes of libaxl (provider `libaxl`) and the correlation ids they carry.
-// Internal. The list of probes and arguments is an ABI:
-// docs/libaxl.md.
+// USDT probes of libaxl (provider `libaxl`). Internal.
+// The list of probes and arguments is an ABI: docs/libaxl.md.
 //
 // Each probe has one site, in a function of its own behind an inline test of its
 // semaphore: a tracer patches one place only. The semaphores lie side by side, so
@@ -11,6 +10,8 @@
 #ifndef LIBTRACE_RUNTIME_PROBES_H_
 #define LIBTRACE_RUNTIME_PROBES_H_
 
+#include <cxxabi.h>
+
 #include <cstdint>
 #include <new>
 
@@ -18,6 +19,7 @@
 #include "libtrace/runtime/api_names.h"
 #include "libtrace/runtime/axl.h"
 #include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/incarnation.h"
 
 // Raised by the kernel for each tracer of a probe.
 #pragma GCC visibility push(hidden)
@@ -30,6 +32,7 @@ extern volatile unsigned short libaxl_mark_semaphore;
 extern volatile unsigned short libaxl_op_name_semaphore;
 extern volatile unsigned short libaxl_ring_ready_semaphore;  // a tracer wants rings
 extern volatile unsigned short libaxl_ring_wake_semaphore;
+extern volatile unsigned short libaxl_ring_wanted_semaphore;
 // Four of them at once: of API calls (and op names), and of ranges and marks. Both hold
 // ring_ready.
 typedef uint64_t __attribute__((aligned(2), may_alias)) libaxl_semaphores;
@@ -53,12 +56,6 @@ inline bool Traced(const volatile libaxl_semaphores& semaphores) {
 inline bool Traced(const volatile unsigned short& semaphore) {
   return __builtin_expect(semaphore != 0, 0);
 }
-
-// (pid << 32) | a count of this process's calls. Becomes the thread's last one.
-uint64_t NextCorrelation();
-uint64_t LastCorrelation();
-// Of this process, also right after fork().
-uint32_t ProcessId();
 
 // What the probes call a stream; 0 = none. A handle is never given twice, so that what it meant
 // the last time still holds: a thread remembers the streams that it used. The null stream it
@@ -116,6 +113,9 @@ axlError_t ApiCall(ApiName name, uint64_t bytes, Stream stream, Body&& body) {
   axlError_t result;
   try {
     result = body(correlation);
+  } catch (const abi::__forced_unwind&) {  // the thread is cancelled: it ends here
+    if (Traced(libaxl_call_semaphores)) TraceEnd(name, correlation, axlErrorUnknown);
+    throw;
   } catch (const std::bad_alloc&) {
     result = Fail(axlErrorOutOfHostMemory, "%s: out of host memory", name.text);
   } catch (...) {

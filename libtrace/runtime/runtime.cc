@@ -2,6 +2,7 @@
 #include "libtrace/runtime/runtime.h"
 
 #include "libtrace/runtime/errors.h"
+#include "libtrace/runtime/incarnation.h"
 #include "libtrace/runtime/pointers.h"
 #include "libtrace/runtime/probes.h"
 
@@ -25,6 +26,9 @@ void Runtime::Restart(Kernel* kernel) {
   streams_.RemoveIf(all);
   std::lock_guard lock(mutex_);
   entries_.clear();
+  if (identity_ >= 0) kernel_->Close(identity_);
+  identity_ = -1;
+  SetClient(0);
   kernel_ = kernel ? kernel : &LinuxKernel();
   current_device = 0;
   PlaceOf(nullptr) = {};
@@ -50,13 +54,29 @@ axlError_t Runtime::EntryLocked(int ordinal, Entry** entry) {
     return Fail(axlErrorInvalidDevice, "device %d does not exist: there are %zu, from 0", ordinal,
                 entries_.size());
   Entry& found = entries_[static_cast<size_t>(ordinal)];
-  if (found.device && found.pid != ProcessId())
-    return Fail(axlErrorForked,
-                "device %d was opened before fork(): use it in the parent only, or open it first "
-                "in the child",
-                ordinal);
+  if (found.device && found.token != IncarnationToken()) return FailForked();
   *entry = &found;
   return axlSuccess;
+}
+
+uint32_t Runtime::AskForClient() {
+  std::lock_guard lock(mutex_);
+  for (const uint32_t index : kernel_->Devices()) {
+    const int fd = kernel_->Open(index);
+    if (fd < 0) continue;
+    axl_info info = {};
+    info.size = sizeof info;
+    if (kernel_->Ioctl(fd, AXL_IOCTL_INFO, &info) < 0 || info.uapi_version != AXL_UAPI_VERSION) {
+      kernel_->Close(fd);
+      continue;
+    }
+    // A parent's stays open in a child that was not made by exec: closing it here would be right,
+    // but the number may be another file's by now.
+    identity_ = fd;
+    identity_token_ = IncarnationToken();
+    return info.client;
+  }
+  return 0;
 }
 
 axlError_t Runtime::DeviceCount(int* count) {
@@ -83,8 +103,10 @@ axlError_t Runtime::GetDevice(int ordinal, std::shared_ptr<Device>* device) {
   Entry* entry;
   if (axlError_t e = EntryLocked(ordinal, &entry)) return e;
   if (!entry->device) {
-    if (axlError_t e = Device::Open(*kernel_, ordinal, entry->index, &entry->device)) return e;
-    entry->pid = ProcessId();
+    const int identity = identity_token_ == IncarnationToken() ? identity_ : -1;
+    if (axlError_t e = Device::Open(*kernel_, ordinal, entry->index, identity, &entry->device))
+      return e;
+    entry->token = IncarnationToken();
   }
   *device = entry->device;
   return axlSuccess;

@@ -34,6 +34,9 @@ class Runtime {
   axlError_t DeviceCount(int* count);
   axlError_t SetDevice(int ordinal);
   int CurrentDevice() const;
+  // The driver's number for this incarnation (incarnation.h), by a file that is kept for devices
+  // to join; 0 if there is no device, or it cannot be opened.
+  uint32_t AskForClient();
   // Opened on first use.
   axlError_t GetDevice(int ordinal, std::shared_ptr<Device>* device);
   axlError_t GetCurrentDevice(std::shared_ptr<Device>* device) {
@@ -54,8 +57,8 @@ class Runtime {
 
  private:
   struct Entry {
-    uint32_t index;    // N of /dev/axlN
-    uint32_t pid = 0;  // process that opened it
+    uint32_t index;      // N of /dev/axlN
+    uint32_t token = 0;  // of the incarnation that opened it
     std::shared_ptr<Device> device;
     std::shared_ptr<Stream> stream;
   };
@@ -65,6 +68,8 @@ class Runtime {
   mutable std::mutex mutex_;
   Kernel* kernel_ = &LinuxKernel();
   std::vector<Entry> entries_;
+  int identity_ = -1;  // the file that has the client's number
+  uint32_t identity_token_ = 0;
   Handles<Stream, axlStream_t, 'S'> streams_;
   Handles<Event, axlEvent_t, 'E'> events_;
   Handles<Graph, axlGraph_t, 'G'> graphs_;

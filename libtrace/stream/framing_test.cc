@@ -109,4 +109,22 @@ TEST_CASE("strings that are not UTF-8 are made so") {
   CHECK(trace.packet(0).info().probes(0).name() == "?");
 }
 
+TEST_CASE("text of others cannot hide what is printed around it") {
+  const std::string_view fine = "caf\xc3\xa9 \xe6\x97\xa5 e\xcc\x81 a\xe2\x80\x8d";
+  CHECK(Printable(fine) == fine);
+  CHECK(Printable(std::string_view("a\033[31m\r\n\t\0\x7f", 11)) == "a?[31m?????");
+  CHECK(Printable("\xc2\x9b\xc2\x85") == "??");  // C1
+  // Of a direction, the end of a line; no character, a mark, a tag; no UTF-8.
+  CHECK(Printable("\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\xa8") == "?|?|?");
+  CHECK(Printable("\xef\xbf\xbf|\xef\xbb\xbf|\xf3\xa0\x81\x81") == "?|?|?");
+  CHECK(Printable("\xff\xc3 x") == "?? x");
+  size_t at = 0;
+  CHECK(NextCharacter("\xf0\x9f\x98\x80", &at) == 0x1f600);
+  CHECK(at == 4);
+  CHECK(NextCharacter("\xe6\x97\xa5", &(at = 0)) == 0x65e5);
+  CHECK(NextCharacter("\xc3\xa9", &(at = 0)) == 0xe9);
+  CHECK(NextCharacter("\xe6\x97", &(at = 0)) == kNoCharacter);
+  CHECK(at == 1);
+}
+
 }  // namespace acceltrace::stream

@@ -144,6 +144,13 @@ Status CannotOpen(const std::string& path, int error) {
 
 }  // namespace
 
+void OpenStandardDescriptors(int more_flags) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | more_flags);
+  }
+}
+
 int ConnectSocket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

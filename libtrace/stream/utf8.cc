@@ -2,8 +2,12 @@
 #include "libtrace/stream/utf8.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace acceltrace::stream {
@@ -54,6 +58,18 @@ size_t Utf8CharBytes(std::string_view bytes) {
   return length;
 }
 
+char32_t NextCharacter(std::string_view text, size_t* at) {
+  const std::string_view rest = text.substr(*at);
+  const size_t length = Utf8CharBytes(rest);
+  *at += std::max<size_t>(length, 1);
+  if (length == 0) return kNoCharacter;
+  const auto byte = [&](size_t i) { return static_cast<char32_t>(static_cast<uint8_t>(rest[i])); };
+  if (length == 1) return byte(0);
+  char32_t code = byte(0) & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3f);
+  return code;
+}
+
 bool IsUtf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t length = Utf8CharBytes(bytes);
@@ -76,6 +92,36 @@ std::string ToUtf8(std::string_view bytes) {
     }
   }
   return text;
+}
+
+std::string Printable(std::string_view text) {
+  // Controls; marks, embeddings and isolates of a direction; ends of lines and paragraphs;
+  // annotations; tags; and what is no character.
+  constexpr std::pair<char32_t, char32_t> kUnsafe[] = {{0, 0x1f},
+                                                       {0x7f, 0x9f},
+                                                       {0x61c, 0x61c},
+                                                       {0x200e, 0x200f},
+                                                       {0x2028, 0x202e},
+                                                       {0x2066, 0x206f},
+                                                       {0xfff9, 0xfffb},
+                                                       {0xfffe, 0xffff},
+                                                       {0xfeff, 0xfeff},
+                                                       {0xe0000, 0xe0fff},
+                                                       {kNoCharacter, kNoCharacter}};
+  std::string printable;
+  for (size_t at = 0; at < text.size();) {
+    const size_t begin = at;
+    const char32_t code = NextCharacter(text, &at);
+    const bool unsafe = std::any_of(
+        std::begin(kUnsafe), std::end(kUnsafe),
+        [code](const auto& range) { return code >= range.first && code <= range.second; });
+    if (unsafe) {
+      printable += '?';
+    } else {
+      printable += text.substr(begin, at - begin);
+    }
+  }
+  return printable;
 }
 
 void ReplaceInvalidUtf8(Message* message) {

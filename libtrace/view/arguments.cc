@@ -3,9 +3,12 @@
 // What a click on a slice shows. Made when a slice is written: kept with the slices of a large
 // trace, they would take several times its size.
 #include <iterator>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "libtrace/analysis/cursor.h"
+#include "libtrace/analysis/unknown.h"
 #include "libtrace/view/timeline.h"
 
 namespace acceltrace::view {
@@ -77,8 +80,9 @@ struct Arguments::Columns {
   struct Bounds {
     explicit Bounds(const model::DeviceTimes& times)
         : before(times.host.before_ns()), after(times.host.after_ns()) {}
-    int64_t HalfWidthNs(size_t row) {
-      return static_cast<int64_t>(before[row] + after[row] + 1) / 2;
+    // Nothing where it is not known.
+    std::optional<int64_t> HalfWidthNs(size_t row) {
+      return analysis::IfKnown(static_cast<int64_t>((before[row] + after[row] + 1) / 2));
     }
     Cursor<uint64_t> before, after;
   };
@@ -143,10 +147,17 @@ Arguments::Arguments(const model::Model& model)
   std::unordered_map<std::string, uint32_t> numbers;
   for (const model::Device& device : model.devices) {
     auto& stalls = stalls_.emplace_back();
+    std::set<uint32_t> taken;
     for (const std::string& cause : device.about.stalls()) {
-      const auto [number, fresh] = numbers.try_emplace(cause, static_cast<uint32_t>(names_.size()));
-      if (fresh) names_.push_back("stall_" + cause + "_ticks");
-      stalls.push_back(number->second);
+      // A device that has two of one name has an argument for each.
+      for (std::string name = "stall_" + cause + "_ticks";; name += "_2") {
+        const auto [number, fresh] =
+            numbers.try_emplace(name, static_cast<uint32_t>(names_.size()));
+        if (fresh) names_.push_back(number->first);
+        if (!taken.insert(number->second).second) continue;
+        stalls.push_back(number->second);
+        break;
+      }
     }
   }
   if (model.stacks.of_call.empty()) return;
@@ -198,8 +209,8 @@ void Arguments::OfJob(size_t j) {
   Add(Name::kLastEndAtNs, jobs.last_end_ns[j]);
   Add(Name::kDoorbellTicks, jobs.doorbell_ticks[j]);
   Add(Name::kCompletionTicks, jobs.completion_ticks[j]);
-  Add(Name::kDoorbellBoundNs, jobs.doorbell.HalfWidthNs(j));
-  Add(Name::kCompletionBoundNs, jobs.completion.HalfWidthNs(j));
+  if (const auto bound = jobs.doorbell.HalfWidthNs(j)) Add(Name::kDoorbellBoundNs, *bound);
+  if (const auto bound = jobs.completion.HalfWidthNs(j)) Add(Name::kCompletionBoundNs, *bound);
 }
 
 void Arguments::OfCommand(size_t i) {
@@ -222,7 +233,7 @@ void Arguments::OfCommand(size_t i) {
   Add(Name::kMemoryBytes, commands.memory_bytes[i]);
   Add(Name::kStartTicks, commands.start_ticks[i]);
   Add(Name::kEndTicks, commands.end_ticks[i]);
-  Add(Name::kTimeBoundNs, commands.start.HalfWidthNs(i));
+  if (const auto bound = commands.start.HalfWidthNs(i)) Add(Name::kTimeBoundNs, *bound);
   const uint32_t first_stall = commands.first_stall[i];
   if (first_stall == model::kNoRow) return;
   for (size_t s = 0; s < stalls_[of].size(); ++s) {

@@ -10,6 +10,6 @@ PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtra
 $(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
 	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)
 $(OBJ)/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
-$(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER),-ldeflate -lz))
+$(eval $(call unit-test,view,libtrace/view,$(TRACE_BUILDER),-lz))
 $(eval $(call program,$(BUILD)/test/bench-pyramid,libtrace/view/pyramid_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/bench-pyramid

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "libtrace/analysis/unknown.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::view {
@@ -16,10 +17,10 @@ using check::Outcome;
 using check::Value;
 using State = Outcome::State;
 
-// Every byte that XML may not hold is gone, and what it has meanings for is escaped.
+// Every character that XML may not hold is gone, and what it has meanings for is escaped.
 std::string Xml(const std::string& text) {
   std::string out;
-  for (const char c : Printable(text)) {
+  for (const char c : Printable(text)) {  // leaves neither controls nor bytes that are no UTF-8
     switch (c) {
       case '<':
         out += "&lt;";
@@ -49,7 +50,14 @@ nlohmann::ordered_json ValueJson(const Value& value) {
   const auto number = [](double n) {
     return std::isfinite(n) ? nlohmann::ordered_json(n) : nlohmann::ordered_json();
   };
-  return {{"value", number(value.mid)}, {"lo", number(value.lo)}, {"hi", number(value.hi)}};
+  // Of a time that lies anywhere no bound is known.
+  const bool time = value.unit == check::Unit{1, 0};
+  const auto bound = [&](double n) {
+    const bool known =
+        !time || std::fabs(n - value.mid) < static_cast<double>(analysis::kUnknownNs);
+    return known ? number(n) : nlohmann::ordered_json();
+  };
+  return {{"value", number(value.mid)}, {"lo", bound(value.lo)}, {"hi", bound(value.hi)}};
 }
 
 std::string NumberText(double number) {
@@ -78,10 +86,8 @@ std::string FormatValue(const Value& value, bool share) {
   const std::string unit = bytes ? " B" : value.unit == check::Unit{} ? "" : " (ns, B)";
   const std::string text = NumberText(value.mid) + unit;
   if (value.lo == value.hi) return text;
-  const auto bound = [&](double n) { return std::isfinite(n) ? NumberText(n) : "∞"; };
-  return fmt::format("{}, between {}{} and {}{}", text,
-                     value.lo < 0 && std::isinf(value.lo) ? "-" : "", bound(value.lo),
-                     bound(value.hi), unit);
+  const auto bound = [&](double n) { return std::isfinite(n) ? NumberText(n) : "unknown"; };
+  return fmt::format("{}, between {} and {}{}", text, bound(value.lo), bound(value.hi), unit);
 }
 
 std::string OutcomeText(const Outcome& outcome) {

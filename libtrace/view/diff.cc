@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "libtrace/view/format.h"
+#include "libtrace/view/json_parts.h"
 
 namespace acceltrace::view {
 namespace {
@@ -66,19 +66,23 @@ std::string Parts(const Change& change) {
   return text;
 }
 
+// Why, and what makes it up.
+std::string Because(const Change& change) {
+  const std::string parts = Parts(change);
+  return change.cause + (change.cause.empty() || parts.empty() ? "" : " · ") + parts;
+}
+
 std::string Section(const char* title, const char* remark, const std::vector<Change>& changes,
                     size_t most, const Style& style) {
   if (style.rows > 0) most = style.rows;
-  Table table({{"", Align::kLeft},
-               {"unit", Align::kLeft},
-               {"count"},
-               {"A"},
-               {"B"},
+  Table table({{"", Align::kLeft, true},
+               {"unit", Align::kLeft, false, 3},
+               {"count", Align::kRight, false, 4},
+               {"A", Align::kRight, false, 2},
+               {"B", Align::kRight, false, 1},
                {"change"},
-               {"relative"},
-               {"certainty", Align::kLeft},
-               {"because", Align::kLeft},
-               {"of it", Align::kLeft, true}});
+               {"relative", Align::kRight, false, 5},
+               {"certainty", Align::kLeft}});
   size_t shown = 0, same = 0;
   for (const Change& change : changes) {
     if (change.certainty == Certainty::kNone) {
@@ -90,7 +94,8 @@ std::string Section(const char* title, const char* remark, const std::vector<Cha
     const bool decided = change.certainty != Certainty::kBounds;
     table.Add({change.name, change.unit, counted ? Counts(change.count_a, change.count_b) : "",
                FormatSpan(change.a), FormatSpan(change.b), Signed(change.delta), Relative(change),
-               Word(change.certainty), decided ? change.cause : "", decided ? Parts(change) : ""});
+               Word(change.certainty)});
+    if (decided) table.Remark(Because(change));
   }
   std::string note = remark;
   if (shown > most)
@@ -99,22 +104,31 @@ std::string Section(const char* title, const char* remark, const std::vector<Cha
   return Heading(style, title, note) + (table.empty() ? "  no change\n" : table.Render(style));
 }
 
-using Json = nlohmann::ordered_json;
-
-Json SpanJson(const analysis::Amount& amount) {
+// All three, whether they differ or not.
+Json WholeSpanJson(const analysis::Amount& amount) {
   const analysis::Span span = amount.Round();
-  return {{"ns", span.mid_ns}, {"lo_ns", span.lo_ns}, {"hi_ns", span.hi_ns}};
+  return {{"ns", NsJson(span.mid_ns)},
+          {"lo_ns", BoundJson(span.lo_ns, span.mid_ns)},
+          {"hi_ns", BoundJson(span.hi_ns, span.mid_ns)}};
 }
 
-Json ChangeJson(const Change& change) {
+// Since the first event of its trace.
+Json PlaceJson(const Change::Place& place, int64_t begin_ns) {
+  return {{"kind", analysis::PlaceName(place.kind)},
+          {"row", place.row},
+          {"from_ns", place.begin_ns - begin_ns},
+          {"to_ns", place.end_ns - begin_ns}};
+}
+
+Json ChangeJson(const Change& change, int64_t of_a, int64_t of_b) {
   Json json = {{"name", change.name}};
   if (!change.unit.empty()) json["unit"] = change.unit;
   if (change.count_a + change.count_b > 0) {
     json["count_a"] = change.count_a, json["count_b"] = change.count_b;
     json["bytes_a"] = change.bytes_a, json["bytes_b"] = change.bytes_b;
   }
-  json["a"] = SpanJson(change.a), json["b"] = SpanJson(change.b);
-  json["change"] = SpanJson(change.delta);
+  json["a"] = WholeSpanJson(change.a), json["b"] = WholeSpanJson(change.b);
+  json["change"] = WholeSpanJson(change.delta);
   json["noise_ns"] = std::round(change.noise_ns);
   json["pairs"] = change.pairs;
   json["certainty"] = analysis::CertaintyName(change.certainty);
@@ -124,12 +138,14 @@ Json ChangeJson(const Change& change) {
     parts.push_back({{"what", part.what}, {"ns", std::round(part.ns)}});
   }
   if (!parts.empty()) json["parts"] = std::move(parts);
+  if (change.at_a.kind != Change::Place::Kind::kNone) json["at_a"] = PlaceJson(change.at_a, of_a);
+  if (change.at_b.kind != Change::Place::Kind::kNone) json["at_b"] = PlaceJson(change.at_b, of_b);
   return json;
 }
 
-Json ChangesJson(const std::vector<Change>& changes) {
+Json ChangesJson(const std::vector<Change>& changes, int64_t of_a, int64_t of_b) {
   Json json = Json::array();
-  for (const Change& change : changes) json.push_back(ChangeJson(change));
+  for (const Change& change : changes) json.push_back(ChangeJson(change, of_a, of_b));
   return json;
 }
 
@@ -156,12 +172,15 @@ std::string TextDiff(const Diff& diff, const Style& style) {
   for (const std::string& note : diff.notes) out += Wrapped(style, Printable(note), 4);
   out += Section("WHERE THE TIME WENT", "each instant counts once", diff.classes, 8, style);
   out += Section("OPS", "sums of start to end", diff.ops, 20, style);
+  out += Section("STAGES", "of all jobs together", diff.stages, 14, style);
+  out += Section("UNITS", "time that they were busy", diff.units, 12, style);
   out += Section("TRANSFERS", "by size, up to so many bytes", diff.transfers, 12, style);
   out += Section("API CALLS", "on their threads", diff.calls, 12, style);
   return out;
 }
 
 std::string JsonDiff(const Diff& diff) {
+  const int64_t of_a = diff.begin_a_ns, of_b = diff.begin_b_ns;
   Json json = {{"schema", "acceltrace.diff"},
                {"version", 1},
                {"comparable", diff.comparable},
@@ -169,11 +188,13 @@ std::string JsonDiff(const Diff& diff) {
   if (!diff.comparable) json["why_not"] = diff.why_not;
   json["jobs"] = {{"a", diff.jobs_a}, {"b", diff.jobs_b}, {"aligned", diff.aligned}};
   if (!diff.first_difference.empty()) json["jobs"]["first_difference"] = diff.first_difference;
-  json["run"] = ChangeJson(diff.run);
-  json["classes"] = ChangesJson(diff.classes);
-  json["ops"] = ChangesJson(diff.ops);
-  json["transfers"] = ChangesJson(diff.transfers);
-  json["calls"] = ChangesJson(diff.calls);
+  json["run"] = ChangeJson(diff.run, of_a, of_b);
+  json["classes"] = ChangesJson(diff.classes, of_a, of_b);
+  json["ops"] = ChangesJson(diff.ops, of_a, of_b);
+  json["stages"] = ChangesJson(diff.stages, of_a, of_b);
+  json["units"] = ChangesJson(diff.units, of_a, of_b);
+  json["transfers"] = ChangesJson(diff.transfers, of_a, of_b);
+  json["calls"] = ChangesJson(diff.calls, of_a, of_b);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "libtrace/analysis/unknown.h"
+
 namespace acceltrace::view {
 namespace {
 
@@ -49,18 +51,22 @@ std::string WithBound(double lo, double mid, double hi, int decimals) {
 }  // namespace
 
 std::string FormatNs(int64_t ns) {
+  if (!analysis::IsKnown(ns)) return "unknown";
   const TimeUnit unit = UnitOf(static_cast<double>(ns));
   return fmt::format("{} {}", Digits(static_cast<double>(ns) / unit.ns, unit.ns == 1), unit.name);
 }
 
+std::string FormatBound(int64_t ns) {
+  return analysis::IsKnown(ns) ? "±" + FormatNs(ns) : "unknown";
+}
+
 std::string FormatSpan(const analysis::Span& span) {
   const int64_t error_ns = span.ErrorNs();
-  if (error_ns == 0) return FormatNs(span.mid_ns);
+  if (error_ns == 0 || !analysis::IsKnown(span.mid_ns)) return FormatNs(span.mid_ns);
+  if (!analysis::IsKnown(error_ns)) return FormatNs(span.mid_ns) + " ±unknown";
   const TimeUnit unit = UnitOf(static_cast<double>(span.mid_ns));
   const bool whole = unit.ns == 1;
   const std::string value = Digits(static_cast<double>(span.mid_ns) / unit.ns, whole);
-  constexpr int64_t kUnboundedNs = int64_t{1} << 60;
-  if (error_ns >= kUnboundedNs) return fmt::format("{} ±∞ {}", value, unit.name);
   const size_t point = value.find('.');
   const int decimals = point == std::string::npos ? 0 : static_cast<int>(value.size() - point - 1);
   return WithBound(static_cast<double>(span.lo_ns) / unit.ns,
@@ -174,49 +180,6 @@ std::string Bar2(double first, double second, int width) {
   std::string bar;
   for (int i = 0; i < width; ++i) bar += i < full ? "█" : i < both ? "▒" : "·";
   return bar;
-}
-
-size_t DisplayWidth(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
-std::string Printable(std::string_view text) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    // C1 controls are two bytes, 0xc2 0x80 to 0xc2 0x9f.
-    const bool c1 =
-        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c1) ++i;
-    result += c1 || c < 0x20 || c == 0x7f ? '?' : text[i];
-  }
-  return result;
-}
-
-std::string Shortened(std::string_view text, size_t width) {
-  if (DisplayWidth(text) <= width) return std::string(text);
-  size_t bytes = 0, columns = 0;
-  while (bytes < text.size() && columns + 1 < width) {
-    ++bytes;
-    while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) ++bytes;
-    ++columns;
-  }
-  return std::string(text.substr(0, bytes)) + "…";
-}
-
-std::string ShortenedInside(std::string_view text, size_t width) {
-  const size_t columns = DisplayWidth(text);
-  if (columns <= width || width < 3) return Shortened(text, width);
-  const size_t behind = (width - 1) / 2;
-  size_t skipped = 0, at = 0;
-  while (skipped < columns - behind) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
-    ++skipped;
-  }
-  return Shortened(text, width - behind) + std::string(text.substr(at));
 }
 
 }  // namespace acceltrace::view

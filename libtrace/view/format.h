@@ -12,10 +12,13 @@
 
 namespace acceltrace::view {
 
-// Four significant digits and a unit: 812 ns, 12.34 µs, 3.215 ms, 1.234 s.
+// Four significant digits and a unit: 812 ns, 12.34 µs, 3.215 ms, 1.234 s; "unknown" for what is
+// longer than any trace (analysis/unknown.h).
 std::string FormatNs(int64_t ns);
+// ±812 ns; "unknown".
+std::string FormatBound(int64_t ns);
 // 12.34 ±0.21 µs: both in the unit of the value, with the digits that the bound leaves;
-// without ± when exact, "±∞" when unbounded.
+// without ± when exact; "12.34 µs ±unknown" when a bound is not known.
 std::string FormatSpan(const analysis::Span& span);
 inline std::string FormatSpan(const analysis::Amount& amount) { return FormatSpan(amount.Round()); }
 // 812 B, 1.50 KiB, 3.21 GiB.
@@ -40,11 +43,14 @@ std::string Bar(double share, int width);
 // Two shares: full blocks for the first, shaded ones for the second, dots for the rest.
 std::string Bar2(double first, double second, int width);
 
-// Characters of UTF-8 text, as columns of a terminal (no wide or combining ones are used).
+// Columns of a terminal that UTF-8 text takes: two for a wide character, none for a combining one.
 size_t DisplayWidth(std::string_view text);
-// Untrusted text for a terminal: control characters become '?'.
+// The character at text[*at], which moves past it; a byte that is of none counts as one.
+size_t NextWidth(std::string_view text, size_t* at);
+// Untrusted text for a terminal: what would move or hide something else becomes '?', see
+// stream::Printable().
 std::string Printable(std::string_view text);
-// At most `width` characters, the last one an ellipsis if cut.
+// At most `width` columns, the last one an ellipsis if cut.
 std::string Shortened(std::string_view text, size_t width);
 // The same, with the ellipsis in the middle: names often differ at their end.
 std::string ShortenedInside(std::string_view text, size_t width);

@@ -51,43 +51,52 @@ std::vector<uint32_t> GraphOf(const PageRows& rows, const PageGraph& graph) {
 
 }  // namespace
 
-Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
-                             const HtmlOptions& options) {
+PageData MakePageData(const analysis::Report& report, uint64_t max_bytes) {
   const model::Model& model = *report.model;
   const int64_t base_ns = model.begin_ns;
   const analysis::TracerWork work(model);
   const PagePath path = ComputePagePath(report, work);
-  const std::string head = PageHead(report, path);
-  const size_t fixed = PageBegin().size() + head.size() + PageEnd().size();
+  PageData data;
+  data.head = PageHead(report, path);
+  const uint64_t fixed = data.head.size();
   // What rows take is known when they are written: less of them until they fit.
-  uint64_t room = options.max_bytes > fixed + kLeastRoom ? options.max_bytes - fixed : kLeastRoom;
-  HtmlStats stats;
-  std::string before, tables;
+  uint64_t room = max_bytes > fixed + kLeastRoom ? max_bytes - fixed : kLeastRoom;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     PageSelection selection = SelectRows(report, work, path, base_ns, room);
     PageRows& rows = selection.rows;
     rows.binding_only = selection.thinned;
     rows.graph = GraphOf(rows, path.graph);
     PageNames names(model);
-    tables.clear();
-    tables.shrink_to_fit();
-    tables = PageTablesJson(report, rows, work, path, base_ns, &names);
-    tables += '}';
+    data.tables.clear();
+    data.tables.shrink_to_fit();
+    data.tables = PageTablesJson(report, rows, work, path, base_ns, &names);
+    data.tables += '}';
     // In its place: there may be megabytes of names.
-    before = "\"names\":";
-    before += names.Json(kMaxNameBytes);
-    before += fmt::format(",\"coverage\":{},\"tables\":", selection.coverage);
-    stats.thinned = selection.thinned;
-    stats.bytes = fixed + before.size() + tables.size();
-    if (stats.bytes <= options.max_bytes) break;
-    room = static_cast<uint64_t>(static_cast<double>(room) * 0.9 *
-                                 static_cast<double>(options.max_bytes) /
-                                 static_cast<double>(stats.bytes));
+    data.before = "\"names\":";
+    data.before += names.Json(kMaxNameBytes);
+    data.before += fmt::format(",\"coverage\":{},\"tables\":", selection.coverage);
+    data.thinned = selection.thinned;
+    const uint64_t bytes = fixed + data.before.size() + data.tables.size();
+    if (bytes <= max_bytes) break;
+    room = static_cast<uint64_t>(static_cast<double>(room) * 0.9 * static_cast<double>(max_bytes) /
+                                 static_cast<double>(bytes));
   }
-  for (std::string_view part : {PageBegin(), std::string_view(head), std::string_view(before),
-                                std::string_view(tables), PageEnd()}) {
+  return data;
+}
+
+Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
+                             const HtmlOptions& options) {
+  const uint64_t around = PageBegin().size() + PageEnd().size();
+  const PageData data =
+      MakePageData(report, options.max_bytes > around ? options.max_bytes - around : 0);
+  HtmlStats stats;
+  stats.thinned = data.thinned;
+  for (std::string_view part :
+       {PageBegin(), std::string_view(data.head), std::string_view(data.before),
+        std::string_view(data.tables), PageEnd()}) {
     const Status status = sink(part);
     if (!status.ok()) return status;
+    stats.bytes += part.size();
   }
   return stats;
 }

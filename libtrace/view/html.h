@@ -8,6 +8,7 @@
 #define LIBTRACE_VIEW_HTML_H_
 
 #include <cstdint>
+#include <string>
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/stream/result.h"
@@ -25,6 +26,14 @@ struct HtmlStats {
   uint64_t bytes = 0;
   bool thinned = false;  // not every event is there one by one
 };
+
+// What a page holds of a trace: `head`, `before` and `tables` one after the other are JSON.
+struct PageData {
+  std::string head, before, tables;
+  bool thinned = false;
+};
+// So that it takes about max_bytes.
+PageData MakePageData(const analysis::Report& report, uint64_t max_bytes);
 
 Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,
                              const HtmlOptions& options = {});

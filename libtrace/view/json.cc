@@ -9,6 +9,12 @@
 namespace acceltrace::view {
 namespace {
 
+// A device may have two causes of one name, which both have a member.
+std::string Unused(const Json& object, std::string name) {
+  while (object.contains(name)) name += "_2";
+  return name;
+}
+
 using analysis::Report;
 
 Json TraceJson(const Report& report) {
@@ -91,7 +97,7 @@ Json VerdictJson(const Report& report) {
   Json possible = Json::object();
   for (int c = 0; c < analysis::kNumClasses; ++c) {
     possible[analysis::ClassName(static_cast<analysis::Class>(c))] = {
-        {"lo_ns", verdict.possible[c].lo_ns}, {"hi_ns", verdict.possible[c].hi_ns}};
+        {"lo_ns", NsJson(verdict.possible[c].lo_ns)}, {"hi_ns", NsJson(verdict.possible[c].hi_ns)}};
   }
   return {{"text", verdict.text},
           {"standing", analysis::StandingName(verdict.standing)},
@@ -110,11 +116,13 @@ Json BreakdownJson(const Report& report) {
     classes[analysis::ClassName(static_cast<analysis::Class>(c))] = entry;
   }
   Json limiters = Json::object();
-  for (const auto& [name, span] : breakdown.limiters) limiters[name] = SpanJson(span);
+  for (const auto& [name, span] : breakdown.limiters) {
+    limiters[Unused(limiters, name)] = SpanJson(span);
+  }
   Json json = {{"run_ns", breakdown.RunNs()}};
   if (breakdown.run.lo_ns != breakdown.run.hi_ns) {
-    json["run_lo_ns"] = breakdown.run.lo_ns;
-    json["run_hi_ns"] = breakdown.run.hi_ns;
+    json["run_lo_ns"] = BoundJson(breakdown.run.lo_ns, breakdown.run.mid_ns);
+    json["run_hi_ns"] = BoundJson(breakdown.run.hi_ns, breakdown.run.mid_ns);
   }
   json.update({{"before_ns", breakdown.before_ns},
                {"after_ns", breakdown.after_ns},
@@ -143,8 +151,9 @@ Json CheckJson(const model::Device& device, const analysis::CounterCheck& check)
   json["busy_ticks_recorded"] = check.commands_busy_ticks;
   Json stalls = Json::object(), recorded = Json::object();
   for (size_t s = 0; s < check.stall_ticks.size(); ++s) {
-    stalls[device.about.stalls(static_cast<int>(s))] = check.stall_ticks[s];
-    recorded[device.about.stalls(static_cast<int>(s))] = check.commands_stall_ticks[s];
+    const std::string name = Unused(stalls, device.about.stalls(static_cast<int>(s)));
+    stalls[name] = check.stall_ticks[s];
+    recorded[name] = check.commands_stall_ticks[s];
   }
   json["stall_ticks"] = stalls;
   json["stall_ticks_recorded"] = recorded;
@@ -161,13 +170,13 @@ Json UtilisationJson(const Report& report) {
     for (const analysis::UnitUse& unit : use.units) {
       Json stalls = Json::object();
       for (size_t s = 0; s < unit.stalls.size(); ++s) {
-        stalls[device.about.stalls(static_cast<int>(s))] =
+        stalls[Unused(stalls, device.about.stalls(static_cast<int>(s)))] =
             ShareJson(unit.stalls[s], unit.stall_shares[s]);
       }
       Json limiters = Json::object();
       for (size_t l = 0; l < unit.limiters.size(); ++l) {
         if (unit.limiters[l] > 0) {
-          limiters[device.about.limiters(static_cast<int>(l))] = unit.limiters[l];
+          limiters[Unused(limiters, device.about.limiters(static_cast<int>(l)))] = unit.limiters[l];
         }
       }
       Json json = {{"unit", unit.name},

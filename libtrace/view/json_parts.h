@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 // Six decimals are more than any share here is worth; rates are whole.
 inline constexpr double kShareScale = 1e6, kRateScale = 1;
 
+// A length, and a bound of what is about mid_ns: null where it is not known.
+Json NsJson(int64_t ns);
+Json BoundJson(int64_t bound_ns, int64_t mid_ns);
 // {"ns", "lo_ns", "hi_ns"}; bounds only where they differ from the value.
 Json SpanJson(const analysis::Span& span);
 Json SpanJson(const analysis::Amount& amount);

@@ -16,9 +16,9 @@ Json ClocksJson(const analysis::Report& report) {
     json.update(FitJson(clock.fit));
     json["events"] = clock.events;
     json["events_outside"] = clock.outside;
-    json["bound_p50_ns"] = clock.bound_p50_ns;
-    json["bound_p99_ns"] = clock.bound_p99_ns;
-    json["bound_max_ns"] = clock.bound_max_ns;
+    json["bound_p50_ns"] = NsJson(clock.bound_p50_ns);
+    json["bound_p99_ns"] = NsJson(clock.bound_p99_ns);
+    json["bound_max_ns"] = NsJson(clock.bound_max_ns);
     clocks.push_back(json);
   }
   return clocks;
@@ -31,10 +31,10 @@ Json ClockEdgesJson(const analysis::Report& report) {
                      {"to", DeviceName(report, edge.to)},
                      {"orders", edge.orders},
                      {"contradicting", edge.contradicting},
-                     {"least_lo_ns", edge.least.lo_ns},
-                     {"least_ns", edge.least.mid_ns},
-                     {"least_hi_ns", edge.least.hi_ns},
-                     {"bound_p50_ns", edge.bound_p50_ns}});
+                     {"least_lo_ns", BoundJson(edge.least.lo_ns, edge.least.mid_ns)},
+                     {"least_ns", NsJson(edge.least.mid_ns)},
+                     {"least_hi_ns", BoundJson(edge.least.hi_ns, edge.least.mid_ns)},
+                     {"bound_p50_ns", NsJson(edge.bound_p50_ns)}});
   }
   return edges;
 }
@@ -75,8 +75,8 @@ Json IntervalJson(const model::Interval& at, bool on_device, uint64_t ticks) {
   Json json = {{"at_ns", at.mid_ns}};
   if (on_device) {
     json["ticks"] = ticks;
-    json["lo_at_ns"] = at.lo_ns;
-    json["hi_at_ns"] = at.hi_ns;
+    json["lo_at_ns"] = BoundJson(at.lo_ns, at.mid_ns);
+    json["hi_at_ns"] = BoundJson(at.hi_ns, at.mid_ns);
   }
   return json;
 }

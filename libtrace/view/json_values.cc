@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "libtrace/analysis/unknown.h"
 #include "libtrace/view/json_parts.h"
 
 namespace acceltrace::view {
 
+Json NsJson(int64_t ns) { return analysis::IsKnown(ns) ? Json(ns) : Json(); }
+Json BoundJson(int64_t bound_ns, int64_t mid_ns) {
+  return analysis::IsKnown(bound_ns, mid_ns) ? Json(bound_ns) : Json();
+}
+
 Json SpanJson(const analysis::Span& span) {
-  Json json = {{"ns", span.mid_ns}};
+  Json json = {{"ns", NsJson(span.mid_ns)}};
   if (span.lo_ns != span.mid_ns || span.hi_ns != span.mid_ns) {
-    json["lo_ns"] = span.lo_ns;
-    json["hi_ns"] = span.hi_ns;
+    json["lo_ns"] = BoundJson(span.lo_ns, span.mid_ns);
+    json["hi_ns"] = BoundJson(span.hi_ns, span.mid_ns);
   }
   return json;
 }

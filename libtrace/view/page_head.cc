@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "libtrace/query/sources.h"
 #include "libtrace/view/json.h"
 #include "libtrace/view/page.inc"
 #include "libtrace/view/page_columns.h"
@@ -19,18 +20,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kPageVersion = 1;
 constexpr size_t kMaxReportBytes = 2'000'000;
 
-// JSON as it may stand in HTML: ASCII, and no character that could end the element.
-std::string Inert(const Json& json) {
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace), out;
-  out.reserve(text.size());
-  for (char c : text) {
-    if (c == '<' || c == '>' || c == '&') {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
+// Of ASCII.
+std::string InertJson(const Json& json) {
+  return Inert(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
 // The report of json.h without what takes much room and is shown nowhere; of long lists the
@@ -38,7 +30,7 @@ std::string Inert(const Json& json) {
 std::string ReportJson(const analysis::Report& report) {
   Json json = Json::parse(JsonReport(report));
   json.erase("ops"), json.erase("ranges");
-  std::string text = Inert(json);
+  std::string text = InertJson(json);
   for (size_t most = 1000; text.size() > kMaxReportBytes && most > 10; most /= 4) {
     const auto shorten = [most](Json* list) {
       if (list->is_array() && list->size() > most) list->erase(list->begin() + most, list->end());
@@ -47,7 +39,7 @@ std::string ReportJson(const analysis::Report& report) {
     if (json.contains("call_sites")) {
       for (Json& value : json["call_sites"]) shorten(&value);
     }
-    text = Inert(json);
+    text = InertJson(json);
   }
   return text;
 }
@@ -87,7 +79,7 @@ std::string DevicesJson(const model::Model& model) {
                        {"memory_bytes_per_s", about.memory_bytes_per_s()},
                        {"clock_hz", about.clock().nominal_hz()}});
   }
-  return Inert(devices);
+  return InertJson(devices);
 }
 
 std::string ProcessesJson(const model::Model& model) {
@@ -97,7 +89,16 @@ std::string ProcessesJson(const model::Model& model) {
     if (processes.size() == kMost) break;
     processes.push_back({process.pid, process.tid, model.strings.Get(process.name)});
   }
-  return Inert(processes);
+  return InertJson(processes);
+}
+
+// What is not there because its source was not recorded.
+std::string AbsentJson(const model::Model& model) {
+  Json absent = Json::array();
+  for (const query::AbsentSource& source : query::AbsentSources(model)) {
+    absent.push_back(source.text);
+  }
+  return InertJson(absent);
 }
 
 std::string ClassesJson() {
@@ -106,11 +107,26 @@ std::string ClassesJson() {
     const auto of = static_cast<analysis::Class>(c);
     classes.push_back({{"name", analysis::ClassName(of)}, {"text", analysis::ClassText(of)}});
   }
-  return Inert(classes);
+  return InertJson(classes);
 }
 
 }  // namespace
 
+std::string Inert(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (char c : json) {
+    if (c == '<' || c == '>' || c == '&') {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string_view BothBegin() { return page::kBeforeBoth; }
+std::string_view BothEnd() { return page::kAfterBoth; }
 std::string_view PageBegin() { return page::kBeforeData; }
 std::string_view PageEnd() { return page::kAfterData; }
 
@@ -120,10 +136,12 @@ std::string PageHead(const analysis::Report& report, const PagePath& path) {
   const auto& run = report.breakdown;
   return fmt::format(
       "{{\"version\":{},\"base_ns\":\"{}\",\"end\":{},\"run\":[{},{}],\"classes\":{},"
-      "\"devices\":{},\"processes\":{},\"series\":{},\"reasons\":{},\"path\":{},\"report\":{},",
+      "\"absent\":{},\"devices\":{},\"processes\":{},\"series\":{},\"reasons\":{},\"path\":{},"
+      "\"report\":{},",
       kPageVersion, base_ns, Less(model.end_ns, base_ns), Less(run.begin_ns, base_ns),
-      Less(run.end_ns, base_ns), ClassesJson(), DevicesJson(model), ProcessesJson(model),
-      PageSeriesJson(report, base_ns), PageReasonsJson(), path.Json(), ReportJson(report));
+      Less(run.end_ns, base_ns), ClassesJson(), AbsentJson(model), DevicesJson(model),
+      ProcessesJson(model), PageSeriesJson(report, base_ns), PageReasonsJson(), path.Json(),
+      ReportJson(report));
 }
 
 }  // namespace acceltrace::view

@@ -16,6 +16,13 @@ namespace acceltrace::view {
 std::string_view PageBegin();
 std::string_view PageEnd();
 
+// Likewise of a page that shows two.
+std::string_view BothBegin();
+std::string_view BothEnd();
+
+// JSON as it may stand in HTML: no character that could end the element.
+std::string Inert(std::string_view json);
+
 // The data's beginning, `{"version":1,...,`: what the overview, the charts and the tables show.
 std::string PageHead(const analysis::Report& report, const PagePath& path);
 

@@ -36,6 +36,61 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+// A name in small letters that is looked for. "[A-B]" in it is any number from A to B as well, as
+// analysis/names.h folds names.
+class Wanted {
+ public:
+  explicit Wanted(std::string text) : text_(std::move(text)) {
+    size_t from = 0;
+    for (size_t at = text_.find('['); at != text_.npos; at = text_.find('[', at + 1)) {
+      Range range;
+      const char* const end = text_.data() + text_.size();
+      const auto [dash, bad] = std::from_chars(text_.data() + at + 1, end, range.least);
+      if (bad != std::errc() || dash == end || *dash != '-') continue;
+      const auto [close, worse] = std::from_chars(dash + 1, end, range.most);
+      if (worse != std::errc() || close == end || *close != ']') continue;
+      range.before = text_.substr(from, at - from);
+      from = static_cast<size_t>(close + 1 - text_.data());
+      ranges_.push_back(std::move(range));
+    }
+    rest_ = text_.substr(from);
+  }
+
+  bool In(std::string_view name) const {
+    if (name.find(text_) != name.npos) return true;
+    for (size_t at = 0; !ranges_.empty() && at < name.size(); ++at) {
+      if (IsAt(name, at)) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Range {
+    std::string before;  // what stands before it
+    uint64_t least = 0, most = 0;
+  };
+
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+  bool IsAt(std::string_view name, size_t at) const {
+    for (const Range& range : ranges_) {
+      if (name.substr(at, range.before.size()) != range.before) return false;
+      at += range.before.size();
+      if (at >= name.size() || !IsDigit(name[at]) || (at > 0 && IsDigit(name[at - 1])))
+        return false;
+      uint64_t number = 0;
+      const auto [end, error] =
+          std::from_chars(name.data() + at, name.data() + name.size(), number);
+      if (error != std::errc() || number < range.least || number > range.most) return false;
+      at = static_cast<size_t>(end - name.data());
+    }
+    return name.substr(at, rest_.size()) == rest_;
+  }
+
+  std::string text_, rest_;
+  std::vector<Range> ranges_;
+};
+
 // The cause that stalled a command most; -1: none.
 int WorstStall(const model::Model& model, uint32_t row) {
   const int causes = model.devices[model.commands.device[row]].about.stalls_size();
@@ -196,7 +251,7 @@ std::string PageSource::Step(const PageEvent& event, int by) const {
 }
 
 std::string PageSource::Search(std::string_view text, int64_t at) const {
-  const std::string wanted = Lower(text);
+  const Wanted wanted(Lower(text));
   struct Hit {
     int64_t begin_ns;
     PageEvent event;
@@ -209,7 +264,7 @@ std::string PageSource::Search(std::string_view text, int64_t at) const {
       for (uint32_t row : lane.events.rows()) {
         if (hits.size() == kMostHits) break;
         const auto [found, fresh] = names.try_emplace(NameKey(lane.kind, row), false);
-        if (fresh) found->second = Lower(NameOf({lane.kind, row})).find(wanted) != wanted.npos;
+        if (fresh) found->second = wanted.In(Lower(NameOf({lane.kind, row})));
         if (found->second) hits.push_back({tracks_.Span(lane.kind, row).first, {lane.kind, row}});
       }
     }

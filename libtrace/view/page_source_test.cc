@@ -229,6 +229,18 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
     CHECK(served.model->strings.Get(served.model->api.name[hit[1].get<size_t>()]) == "Launch");
   }
   CHECK(Json::parse(served.source.Search("no such thing", 0))["count"] == 0);
+  const auto count = [&served](const char* text) {
+    return Json::parse(served.source.Search(text, 0))["count"].get<int>();
+  };
+  // A folded name finds what it stands for: the number as a whole, at its place, within its range.
+  CHECK(count("job [12-12]") == 1);
+  CHECK(count("job [10-12]") == 3);
+  CHECK(count("Job [0-2000]") == 2'000);
+  CHECK(count("ob [7-7]") == 1);
+  CHECK(count("job [3000-4000]") == 0);
+  CHECK(count("job [12-") == 0);
+  CHECK(count("[") == 0);
+  CHECK(count("job [12-12] ") == 0);
   const int64_t from = 3'000'500, to = 27'123'456;
   std::vector<std::string> ids;
   for (const PageTrack& track : served.source.tracks().tracks()) ids.push_back(track.id);

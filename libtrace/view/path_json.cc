@@ -4,17 +4,18 @@
 #include <cmath>
 
 #include "libtrace/view/json.h"
+#include "libtrace/view/json_parts.h"
 #include "libtrace/view/path.h"
 
 namespace acceltrace::view {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 int64_t Ns(double ns) { return std::llround(ns); }
 double Share(double value) { return std::round(value * 1e6) / 1e6; }
 Json Span(double ns, double lo_ns, double hi_ns) {
-  return {{"ns", Ns(ns)}, {"lo_ns", Ns(lo_ns)}, {"hi_ns", Ns(hi_ns)}};
+  return {{"ns", NsJson(Ns(ns))},
+          {"lo_ns", BoundJson(Ns(lo_ns), Ns(ns))},
+          {"hi_ns", BoundJson(Ns(hi_ns), Ns(ns))}};
 }
 
 Json SharesJson(const std::vector<analysis::PathShare>& shares, double run_ns) {

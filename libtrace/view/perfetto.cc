@@ -170,7 +170,7 @@ class Writer {
  private:
   // ---- names ----
 
-  // Defines a name in the packet at hand: an InternedString in this field of InternedData.
+  // Defines a name in the packet at hand: an entry with id and text in this field of InternedData.
   template <int kField>
   auto Define() {
     return [this](uint64_t id, std::string_view text) {

@@ -16,8 +16,6 @@ namespace {
 using perfetto::TracePacket;
 using perfetto::TrackDescriptor;
 
-constexpr uint32_t kRealtime = 1, kBoottime = 6;
-
 class Head {
  public:
   Head(const model::Model& model, const Timeline& timeline, int64_t first_ns,
@@ -39,7 +37,7 @@ class Head {
     TracePacket packet;
     packet.mutable_trace_packet_defaults()->set_timestamp_clock_id(kPerfettoSincePacketBefore);
     perfetto::ClockSnapshot* snapshot = packet.mutable_clock_snapshot();
-    snapshot->set_primary_trace_clock(kPerfettoMonotonic);
+    snapshot->set_primary_trace_clock(perfetto::BUILTIN_CLOCK_MONOTONIC);
     const auto add = [&](uint32_t clock, int64_t offset_ns) {
       int64_t time_ns = 0;
       if (__builtin_add_overflow(first_ns_, offset_ns, &time_ns) || time_ns < 0) return;
@@ -47,9 +45,9 @@ class Head {
       added->set_clock_id(clock);
       added->set_timestamp(static_cast<uint64_t>(time_ns));
     };
-    add(kPerfettoMonotonic, 0);
-    add(kBoottime, info.boottime_offset_ns());
-    add(kRealtime, info.realtime_offset_ns());
+    add(perfetto::BUILTIN_CLOCK_MONOTONIC, 0);
+    add(perfetto::BUILTIN_CLOCK_BOOTTIME, info.boottime_offset_ns());
+    add(perfetto::BUILTIN_CLOCK_REALTIME, info.realtime_offset_ns());
     add(kPerfettoSincePacketBefore, 0);
     snapshot->mutable_clocks()->rbegin()->set_is_incremental(true);
     packets_->Append(&packet);
@@ -162,7 +160,7 @@ class Head {
       case Track::Kind::kGroup:
         // No process: a viewer ignores the order of what is below one.
         about->set_name(track.name);
-        about->set_child_ordering(TrackDescriptor::CHILD_ORDER_EXPLICIT);
+        about->set_child_ordering(TrackDescriptor::EXPLICIT);
         about->set_sibling_order_rank(track.rank);
         if (track.device != model::kNoRow) {
           about->mutable_gpu_track()->set_gpu_id(static_cast<int32_t>(track.device));

@@ -16,7 +16,6 @@
 namespace acceltrace::view {
 
 inline constexpr uint32_t kPerfettoSequence = 1;
-inline constexpr uint32_t kPerfettoMonotonic = 3;  // its number for CLOCK_MONOTONIC
 // The sequence's own: CLOCK_MONOTONIC as the time since the packet before, which takes a third
 // less when it is packed.
 inline constexpr uint32_t kPerfettoSincePacketBefore = 64;

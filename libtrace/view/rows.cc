@@ -65,9 +65,12 @@ class TableWriter final : public Buffered {
   Status Row(const std::vector<Value>& values) override {
     Cells cells;
     for (const Value& value : values) {
-      const bool number =
-          std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
-      cells.push_back({Printable(Text(value, kDigits)), number});
+      std::string text = Printable(Text(value, kDigits));
+      // Those that SQL has no number for are digits as text.
+      const bool number = std::holds_alternative<int64_t>(value) ||
+                          std::holds_alternative<double>(value) ||
+                          (!text.empty() && text.find_first_not_of("0123456789") == text.npos);
+      cells.push_back({std::move(text), number});
     }
     if (laid_out_) {
       Print(cells);
@@ -127,17 +130,25 @@ class TableWriter final : public Buffered {
   }
 
   void Print(const Cells& cells, Ink ink = Ink::kPlain) {
-    std::string line;
+    std::vector<std::vector<std::string>> lines;
+    size_t most = 1;
     for (size_t c = 0; c < cells.size(); ++c) {
-      // Numbers are never cut.
-      const std::string text =
-          numbers_[c] && ink == Ink::kPlain ? cells[c].text : Shortened(cells[c].text, widths_[c]);
-      const size_t width = DisplayWidth(text);
-      const std::string gap(widths_[c] > width ? widths_[c] - width : 0, ' ');
-      line += (c == 0 ? "" : "  ") + (numbers_[c] ? gap + text : text + gap);
+      // Numbers are never broken.
+      lines.push_back(cells[c].number ? std::vector<std::string>{cells[c].text}
+                                      : CellLines(cells[c].text, widths_[c]));
+      most = std::max(most, lines.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out_ += Paint(style_, ink, line) + "\n";
+    for (size_t n = 0; n < most; ++n) {
+      std::string line;
+      for (size_t c = 0; c < cells.size(); ++c) {
+        const std::string text = n < lines[c].size() ? lines[c][n] : "";
+        const size_t width = DisplayWidth(text);
+        const std::string gap(widths_[c] > width ? widths_[c] - width : 0, ' ');
+        line += (c == 0 ? "" : "  ") + (numbers_[c] ? gap + text : text + gap);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out_ += Paint(style_, ink, line) + "\n";
+    }
   }
 
   Style style_;

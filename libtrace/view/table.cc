@@ -44,9 +44,43 @@ void Table::Add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
   for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));
+  remarks_.emplace_back();
+}
+
+void Table::Remark(std::string_view text) {
+  assert(!rows_.empty());
+  remarks_.back() = Printable(text);
 }
 
 namespace {
+
+// Bytes of the character at `at`.
+size_t CharacterAt(std::string_view text, size_t at) {
+  size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+  return end - at;
+}
+
+// As much of a text as a line of a cell takes.
+size_t LineBytes(std::string_view text, size_t width) {
+  const auto is_digit = [&](size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  };
+  size_t end = 0, space = 0, part = 0, joint = 0;  // part: of a path or a name with dots
+  while (end < text.size()) {
+    const size_t next = end + CharacterAt(text, end);
+    if (DisplayWidth(text.substr(0, next)) > width && end > 0) break;
+    if (text[end] == ' ') space = end;
+    const bool in_number = end > 0 && is_digit(end - 1) && is_digit(next);
+    if (std::string_view("/.:,;").find(text[end]) != std::string_view::npos && !in_number) {
+      part = next;
+    }
+    if (text[end] == '_' || (text[end] == '-' && !in_number)) joint = next;
+    end = next;
+  }
+  if (end == text.size() || text[end] == ' ') return end;
+  return space > 0 ? space : part > end / 3 ? part : joint > end / 2 ? joint : end;
+}
 
 size_t LineOf(const std::vector<size_t>& widths) {
   size_t line = 0;
@@ -55,6 +89,23 @@ size_t LineOf(const std::vector<size_t>& widths) {
 }
 
 }  // namespace
+
+std::vector<std::string> CellLines(std::string_view text, size_t width) {
+  constexpr size_t kMostLines = 24;
+  width = std::max<size_t>(width, 1);
+  const std::string bounded = ShortenedInside(text, kMostLines * width);
+  std::vector<std::string> lines;
+  for (std::string_view left = bounded; !left.empty();) {
+    const size_t bytes = LineBytes(left, width);
+    std::string_view line = left.substr(0, bytes);
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    lines.emplace_back(line);
+    left.remove_prefix(bytes);
+    left.remove_prefix(std::min(left.find_first_not_of(' '), left.size()));
+  }
+  if (lines.empty()) lines.emplace_back();
+  return lines;
+}
 
 std::vector<size_t> Table::Widths(const Style& style, std::vector<size_t>* dropped) const {
   std::vector<size_t> widths(columns_.size());
@@ -88,24 +139,38 @@ std::vector<size_t> Table::Widths(const Style& style, std::vector<size_t>* dropp
 std::string Table::Render(const Style& style) const {
   std::vector<size_t> dropped;
   const std::vector<size_t> widths = Widths(style, &dropped);
+  std::vector<std::vector<std::string>> cells(columns_.size());
   const auto render = [&](const auto& cell_of, Ink ink) {
-    std::string text;
+    size_t most = 1;
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (widths[c] == 0) continue;
-      const std::string cell = columns_[c].elastic ? ShortenedInside(cell_of(c), widths[c])
-                                                   : Shortened(cell_of(c), widths[c]);
-      const std::string pad(widths[c] - DisplayWidth(cell), ' ');
-      text += "  ";
-      text += columns_[c].align == Align::kLeft ? cell + pad : pad + cell;
+      cells[c] = CellLines(cell_of(c), widths[c]);
+      most = std::max(most, cells[c].size());
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return Paint(style, ink, text) + "\n";
+    std::string lines;
+    for (size_t n = 0; n < most; ++n) {
+      std::string text;
+      for (size_t c = 0; c < columns_.size(); ++c) {
+        if (widths[c] == 0) continue;
+        const std::string cell = n < cells[c].size() ? cells[c][n] : "";
+        const size_t width = DisplayWidth(cell);
+        const std::string pad(widths[c] > width ? widths[c] - width : 0, ' ');
+        text += "  ";
+        text += columns_[c].align == Align::kLeft ? cell + pad : pad + cell;
+      }
+      text.erase(text.find_last_not_of(' ') + 1);
+      lines += Paint(style, ink, text) + "\n";
+    }
+    return lines;
   };
   std::string out;
   const bool titled = std::any_of(columns_.begin(), columns_.end(),
                                   [](const Column& column) { return !column.title.empty(); });
   if (titled) out += render([&](size_t c) { return columns_[c].title; }, Ink::kDim);
-  for (const auto& row : rows_) out += render([&](size_t c) { return row[c]; }, Ink::kPlain);
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    out += render([&](size_t c) { return rows_[r][c]; }, Ink::kPlain);
+    if (!remarks_[r].empty()) out += Paint(style, Ink::kDim, Wrapped(style, remarks_[r], 6));
+  }
   std::sort(dropped.begin(), dropped.end());
   std::string names;
   for (size_t c : dropped) {
@@ -165,10 +230,7 @@ void BreakLine(std::string_view line, size_t room, std::string* out) {
       at = begin, columns = indent, space = begin;
       continue;
     }
-    do {
-      ++at;
-    } while (at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0) == 0x80);
-    ++columns;
+    columns += NextWidth(line, &at);
   }
   out->append(line.substr(begin));
 }
@@ -189,9 +251,8 @@ std::string ToAscii(std::string_view text) {
       out += text[at++];
       continue;
     }
-    size_t end = at + 1;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
-    const char* ascii = "?";
+    size_t end = at;
+    std::string ascii(NextWidth(text, &end), '?');
     for (const Sign& sign : kSigns) {
       if (text.substr(at, end - at) == sign.utf8) ascii = sign.ascii;
     }

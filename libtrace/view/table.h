@@ -24,9 +24,14 @@ std::string Paint(const Style& style, Ink ink, std::string_view text);
 // "TITLE  remark" on a line of its own, with an empty line before it.
 std::string Heading(const Style& style, std::string_view title, std::string_view remark = "");
 
+// A cell's text in lines of at most `width` columns, broken at spaces, else where a name has a
+// joint, else anywhere: nothing of it is lost, but the middle of one that would take dozens of
+// lines.
+std::vector<std::string> CellLines(std::string_view text, size_t width);
+
 // Columns as wide as their widest cell, two spaces apart, indented by two. When a line would be too
-// long, columns marked elastic shrink, names losing their middle; then columns go that have a
-// `drop`, the largest first, and a line below says which.
+// long, columns marked elastic shrink, and their cells go on below; then columns go that have a
+// `drop`, the largest first, and a line below says which. No cell loses anything.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -41,6 +46,8 @@ class Table {
 
   // As many cells as there are columns.
   void Add(std::vector<std::string> cells);
+  // More about the row that was added last, in lines of its own below it.
+  void Remark(std::string_view text);
   bool empty() const { return rows_.empty(); }
   // Columns in which no row has anything are left out.
   std::string Render(const Style& style) const;
@@ -51,6 +58,7 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::string> remarks_;  // of each row; may be empty
 };
 
 // A text for people as it is printed: lines that are too long are broken at a space and indented,

@@ -50,7 +50,7 @@ std::string Shares(const std::vector<PathShare>& shares, double run_ns, const ch
 
 std::string TextCriticalPath(const CriticalPath& path, const Style& style) {
   std::string out = Paint(style, Ink::kBold, "acceltrace critical-path") + "\n";
-  if (!path.valid) return out + Wrapped(style, "Inconclusive: " + Printable(path.error) + ".", 2);
+  if (!path.valid) return out + Wrapped(style, "No answer: " + Printable(path.error) + ".", 2);
   out += fmt::format("  {} of {} events lie on the chain that set the run's {}\n",
                      FormatCount(path.on_path), FormatCount(path.nodes), Ns(path.run_ns));
   out += Heading(style, "BY CAUSE", "what the chain's time was spent on; adds up to the run");
@@ -86,7 +86,7 @@ std::string TextWhatIf(const WhatIf& whatif, const Style& style) {
   std::string out = Paint(style, Ink::kBold, "acceltrace whatif") + "\n";
   const analysis::Prediction& prediction = whatif.prediction;
   if (!whatif.refused.empty()) {
-    return out + Wrapped(style, "Inconclusive: " + Printable(whatif.refused) + ".", 2);
+    return out + Wrapped(style, "No answer: " + Printable(whatif.refused) + ".", 2);
   }
   Table table({{"", Align::kLeft}, {"", Align::kLeft}});
   table.Add({"recorded", Ns(prediction.recorded_ns)});

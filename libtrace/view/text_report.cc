@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libtrace/query/sources.h"
 #include "libtrace/view/format.h"
 #include "libtrace/view/text.h"
 
@@ -293,13 +294,28 @@ std::string TextReport(const analysis::Report& report, const Style& style) {
   return Fitted(style, out + "\nTerms are explained in docs/glossary.md.\n");
 }
 
+namespace {
+
+// What is said in place of a section that is empty: of which sources that is.
+std::string Nothing(const analysis::Report& report, std::string_view section) {
+  std::string out = fmt::format("\n{}: the trace has nothing of it\n", section);
+  for (const query::AbsentSource& source : query::AbsentSources(*report.model)) {
+    const auto& of = source.sections;
+    if (std::find(of.begin(), of.end(), section) == of.end()) continue;
+    out += "  " + Printable(source.text) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string TextSections(const analysis::Report& report, const std::vector<std::string>& names,
                          const Style& style) {
   std::string out;
   for (const Section& section : Sections()) {
     if (std::find(names.begin(), names.end(), section.name) == names.end()) continue;
     const std::string text = section.write(report, style);
-    out += text.empty() ? fmt::format("\n{}: the trace has nothing of it\n", section.name) : text;
+    out += text.empty() ? Nothing(report, section.name) : text;
   }
   return Fitted(style, out.substr(out.find_first_not_of('\n')));
 }

@@ -47,8 +47,8 @@ std::string Clocks(const Report& report, const Style& style) {
                fmt::format("{:+.3f} ppm", clock.fit.rate_ppm), FormatCount(clock.fit.samples),
                FormatCount(clock.fit.samples_rejected), FormatNs(clock.fit.round_trip_min_ns),
                FormatNs(static_cast<int64_t>(clock.fit.residual_p99_ns + 0.5)),
-               "±" + FormatNs(clock.bound_p50_ns), "±" + FormatNs(clock.bound_p99_ns),
-               "±" + FormatNs(clock.bound_max_ns), FormatCount(clock.outside)});
+               FormatBound(clock.bound_p50_ns), FormatBound(clock.bound_p99_ns),
+               FormatBound(clock.bound_max_ns), FormatCount(clock.outside)});
     const clock::Quality& fit = clock.fit;
     details +=
         Printable(fmt::format(
@@ -63,10 +63,10 @@ std::string Clocks(const Report& report, const Style& style) {
   for (const analysis::ClockEdge& edge : report.clock_edges) {
     const auto name = [&](uint32_t device) { return report.model->devices[device].about.name(); };
     details += Printable(fmt::format(
-                   "  {} before {}: {} carried by a thread, {} apart at least, ±{} usually; {} "
+                   "  {} before {}: {} carried by a thread, {} apart at least, {} usually; {} "
                    "contradict",
                    name(edge.from), name(edge.to), Counted(edge.orders, "order", "orders"),
-                   FormatNs(edge.least.mid_ns), FormatNs(edge.bound_p50_ns),
+                   FormatNs(edge.least.mid_ns), FormatBound(edge.bound_p50_ns),
                    FormatCount(edge.contradicting))) +
                "\n";
   }

@@ -331,7 +331,8 @@ def run_guest(cases, keep=None):
             for case in cases:
                 plan.writelines(case.plan())
         qmp = f"{folder}/qmp"
-        words = [f"{bench.REPO}/scripts/vm", "--icount", "--skip-idle", "--timeout", "3000",
+        words = [f"{bench.REPO}/scripts/vm", "--icount", "--unsealed", "--skip-idle",
+                 "--timeout", "3000",
                  "--share", folder, "--device", "axl"]
         for word in ("-chardev", f"socket,id=qmpguest,path={qmp},server=on,wait=off",
                      "-device", "virtserialport,bus=vser.0,chardev=qmpguest,name=axl.qmp",

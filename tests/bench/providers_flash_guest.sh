@@ -16,7 +16,7 @@ for module; do
 	*) insmod "$module" ;;
 	esac || exit 1
 done
-ip link set lo up && mount -t configfs none /sys/kernel/config || exit 1
+mount -t configfs none /sys/kernel/config || exit 1
 target=/sys/kernel/config/nvmet
 mkdir $target/subsystems/flash $target/subsystems/flash/namespaces/1 $target/ports/1
 echo 1 >$target/subsystems/flash/attr_allow_any_host

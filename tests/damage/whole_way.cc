@@ -13,6 +13,7 @@
 #include "libtrace/model/wanted.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
+#include "libtrace/stream/output.h"
 #include "libtrace/view/chrome.h"
 #include "libtrace/view/csv.h"
 #include "libtrace/view/export.h"
@@ -113,7 +114,9 @@ std::optional<std::string> ReadWhole(std::string_view bytes) {
   (void)view::ExportPerfetto(**model, nowhere);
   (void)view::ExportChrome(**model, nowhere);
   const TemporaryFile file("");
-  (void)query::WriteSqliteFile(**model, file.path());
+  if (auto output = stream::Output::Create(file.path()); output.ok()) {
+    (void)query::WriteSqliteFile(**model, &output.value());
+  }
   return verified;
 }
 

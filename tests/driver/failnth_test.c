@@ -104,6 +104,14 @@ static int jobs_trace(void)
 	return dev_ioctl(w_.fd, AXL_IOCTL_JOBS_TRACE, &ask);
 }
 
+static int clients(void)
+{
+	struct axl_client found[2];
+	struct axl_clients ask = { .size = sizeof(ask), .clients = (uintptr_t)found, .count = 2 };
+
+	return dev_ioctl(w_.fd, AXL_IOCTL_CLIENTS, &ask);
+}
+
 static int make_ctx(void) { return ctx_create(w_.fd, 2, 0, &w_.other); }
 static int end_ctx(void) { return ctx_destroy(w_.fd, w_.other.ctx); }
 static int make_buf(uint32_t kind)
@@ -448,6 +456,7 @@ TEST_VARIANTS(each_call_fails, struct chain,
 	      { "fence_read", submit_fence, read_fence, end_fence, end_fence, 0 },
 	      { "wait", submit_plain, wait_it, NULL, NULL, 0 },
 	      { "jobs_trace", NULL, jobs_trace, NULL, NULL, 0 },
+	      { "clients", NULL, clients, NULL, NULL, 0 },
 	      { "counters", NULL, counters, NULL, NULL, 0 },
 	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
 	      /* An answer that does not reach the caller leaves the ring open. */

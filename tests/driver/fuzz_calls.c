@@ -11,7 +11,11 @@
 #include "tests/driver/axl_user.h"
 #include "tests/driver/harness.h"
 
-enum { PAGE = 4096, CANARY = 0xa5 };
+enum {
+	PAGE = 4096,
+	CANARY = 0xa5,
+	FUZZ_CLIENTS_ROOM = FUZZ_CMDS * sizeof(struct axl_desc) / sizeof(struct axl_client),
+};
 
 static const struct {
 	const char *name;
@@ -31,6 +35,8 @@ static const struct {
 	{ "trace_open", AXL_IOCTL_TRACE_OPEN, sizeof(struct axl_trace_open), 4 },
 	{ "trace_close", AXL_IOCTL_TRACE_CLOSE, sizeof(struct axl_trace_close), 3 },
 	{ "jobs_trace", AXL_IOCTL_JOBS_TRACE, sizeof(struct axl_jobs_trace), 2 },
+	{ "join", AXL_IOCTL_JOIN, sizeof(struct axl_join), 2 },
+	{ "clients", AXL_IOCTL_CLIENTS, sizeof(struct axl_clients), 2 },
 	{ "other", 0, sizeof(struct axl_info), 5 },
 };
 
@@ -47,6 +53,8 @@ union call {
 	struct axl_trace_open trace_open;
 	struct axl_trace_close trace_close;
 	struct axl_jobs_trace jobs_trace;
+	struct axl_join join;
+	struct axl_clients clients;
 	uint32_t size;
 	unsigned char bytes[512];
 };
@@ -102,6 +110,8 @@ static void spare_ourselves(const struct fuzz *f, uint32_t op, union call *call)
 						      FUZZ_USER_BYTES);
 	if (op == FUZZ_COUNTERS)
 		call->counters.values = harmless(call->counters.values, f->cmds, 0);
+	if (op == FUZZ_CLIENTS)
+		call->clients.clients = harmless(call->clients.clients, f->cmds, 0);
 }
 
 /* A file descriptor that another thread closed may be something else by now. */
@@ -231,6 +241,15 @@ static void prepare(struct fuzz *f, struct fuzz_file *file, uint32_t op, uint32_
 		call->counters.first = fuzz_below(f, 32);
 		call->counters.count = fuzz_below(f, 48);
 		break;
+	case FUZZ_JOIN:
+		call->join.fd = fuzz_one_in(f, 8) ? (int)fuzz_below(f, 16) :
+				world_.files[fuzz_below(f, FUZZ_FILES)].fd;
+		break;
+	case FUZZ_CLIENTS:
+		call->clients.clients = (uintptr_t)f->cmds;
+		call->clients.after = fuzz_one_in(f, 2) ? 0 : (uint32_t)fuzz_number(f);
+		call->clients.count = 1 + fuzz_below(f, FUZZ_CLIENTS_ROOM);
+		break;
 	case FUZZ_TRACE_OPEN:
 		call->trace_open.ring = fuzz_below(f, 3);
 		call->trace_open.ctx =
@@ -293,7 +312,7 @@ static void remember(struct fuzz *f, struct fuzz_file *file, uint32_t op, uint32
 
 static void an_ioctl(struct fuzz *f, struct fuzz_file *file)
 {
-	uint32_t pick = fuzz_below(f, 89), op = 0, slot = fuzz_below(f, FUZZ_CTXS);
+	uint32_t pick = fuzz_below(f, 93), op = 0, slot = fuzz_below(f, FUZZ_CTXS);
 	union call call;
 	int err;
 

@@ -114,7 +114,7 @@ TEST(ioctls)
 	uint32_t nr;
 
 	budget_ = setting("AXL_FUZZ_OPS", 10000);
-	alarm((unsigned int)setting("AXL_LIMIT_S", 60 + (int)(budget_ / 200)));
+	alarm((unsigned int)setting("AXL_LIMIT_S", 180 + (int)(budget_ / 200)));
 	ASSERT(threads >= 1 && threads <= FUZZ_MAX_THREADS);
 	f = calloc((size_t)threads, sizeof(*f));
 	ASSERT(f);

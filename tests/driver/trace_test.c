@@ -302,9 +302,10 @@ TEST(trouble_is_recorded)
 		 "correlation=%#llx status=canceled device_ticks=0\n", other.hw_context, waits.job,
 		 (unsigned long long)waits.correlation);
 	EXPECT_EQ(count(text, want), 1);
-	EXPECT_EQ(count(text, "wait_correlation=0xabc status=none"), 1);
-	EXPECT_EQ(count(text, "wait_correlation=0 status=hang") +
-		  count(text, "wait_correlation=0x0 status=hang"), 1);
+	snprintf(want, sizeof(want), "wait_correlation=0x%x00000abc status=none", info.client);
+	EXPECT_EQ(count(text, want), 1);
+	snprintf(want, sizeof(want), "wait_correlation=0x%x00000000 status=hang", info.client);
+	EXPECT_EQ(count(text, want), 1);
 	snprintf(want, sizeof(want), "axl_link: axl0 gen=1 width=x%u\n", info.link_width);
 	EXPECT_EQ(count(text, want), 1);
 	snprintf(want, sizeof(want), "axl_link: axl0 gen=%u width=x%u\n", info.link_speed,

@@ -29,7 +29,9 @@ struct call {
 	CALL("clock", AXL_IOCTL_CLOCK_SAMPLE, axl_clock_sample, ptm_host_ns), \
 	CALL("trace_open", AXL_IOCTL_TRACE_OPEN, axl_trace_open, wait_ps), \
 	CALL("trace_close", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved), \
-	CALL("jobs_trace", AXL_IOCTL_JOBS_TRACE, axl_jobs_trace, jobs)
+	CALL("jobs_trace", AXL_IOCTL_JOBS_TRACE, axl_jobs_trace, jobs), \
+	CALL("join", AXL_IOCTL_JOIN, axl_join, reserved),		\
+	CALL("clients", AXL_IOCTL_CLIENTS, axl_clients, reserved)
 
 union room {
 	uint32_t size;
@@ -175,7 +177,7 @@ TEST(unknown_numbers_are_enotty)
 	unsigned int nr;
 
 	for (nr = 0; nr < 256; nr++) {
-		if (nr >= _IOC_NR(AXL_IOCTL_INFO) && nr <= _IOC_NR(AXL_IOCTL_JOBS_TRACE))
+		if (nr >= _IOC_NR(AXL_IOCTL_INFO) && nr <= _IOC_NR(AXL_IOCTL_CLIENTS))
 			continue;
 		EXPECT_EQ(dev_ioctl(fd, _IOWR(AXL_IOCTL_BASE, nr, uint64_t), &arg), -ENOTTY);
 	}

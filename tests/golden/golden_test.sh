@@ -17,7 +17,7 @@ export COLUMNS=100 LC_ALL=C.UTF-8
 reads() {
 	name=$1
 	shift
-	$acceltrace "$@" 2>"$scratch/said.txt"
+	"$acceltrace" "$@" 2>"$scratch/said.txt"
 	set -- $? "$(wc -l <"$scratch/said.txt")"
 	if [ "$name" = broken ]; then [ "$*" = '1 1' ]; else [ "$*" = '0 0' ]; fi
 }
@@ -33,7 +33,7 @@ say() {
 		reads "$1" export "$2" --format perfetto -o "$scratch/$1.perfetto-trace" &&
 		"$top/tests/perfetto/validate-perfetto" --tree --digest "$scratch/$1.perfetto-trace" \
 			>"$3/$1.perfetto.txt" || return 1
-	$acceltrace verify "$2" >"$3/$1.verify.txt" 2>"$scratch/said.txt"
+	"$acceltrace" verify "$2" >"$3/$1.verify.txt" 2>"$scratch/said.txt"
 	echo "exit status $?" >>"$3/$1.verify.txt"
 }
 
@@ -61,7 +61,7 @@ for trace in $traces; do
 done
 # Packed it says the same, in less room.
 for trace in step demo; do
-	$acceltrace pack "$here/$trace.atrace" -o "$scratch/packed.atrace" 2>"$scratch/said.txt" &&
+	"$acceltrace" pack "$here/$trace.atrace" -o "$scratch/packed.atrace" 2>"$scratch/said.txt" &&
 		[ "$(wc -c <"$scratch/packed.atrace")" -lt "$(wc -c <"$here/$trace.atrace")" ] &&
 		reads $trace report --full "$scratch/packed.atrace" >"$scratch/new.txt" &&
 		cmp "$here/$trace.report.txt" "$scratch/new.txt"

@@ -130,10 +130,7 @@ class Page:
                                     flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.show_as(width, height, dark)
         browser.events.clear()
         self.url = path if "://" in path else pathlib.Path(path).resolve().as_uri()
         self.url += fragment
@@ -143,6 +140,13 @@ class Page:
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
+
+    def show_as(self, width, height, dark):
+        """The window's size and the user's colour scheme."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def run(self, expression):
         """The value of an expression; promises are waited for."""

@@ -6,6 +6,8 @@
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
 //   make-page-trace huge N OUT     the same in the memory of a few, without counters
 //   make-page-trace stacks OUT     50 jobs, whose calls but the last one have stacks
+//   make-page-trace noclock OUT    50 jobs, of a device whose clock nobody related to the host's
+//   make-page-trace slower OUT     50 jobs, each a half longer than those of the others
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -28,8 +30,9 @@ constexpr uint32_t kPid = 4100;
 constexpr int64_t kBase = 50'000'000;
 constexpr uint32_t kSeed = 12345;
 
-// Jobs [first, end).
-void AddJobs(TraceBuilder* builder, uint32_t first, uint32_t end, uint32_t* seed) {
+// Jobs [first, end), with commands that take `longer_ns` more.
+void AddJobs(TraceBuilder* builder, uint32_t first, uint32_t end, uint32_t* seed,
+             int64_t longer_ns = 0) {
   for (uint32_t i = first; i < end; ++i) {
     const uint32_t random = *seed = *seed * 1664525 + 1013904223;
     const int64_t at = kBase + int64_t{i} * 12'000, more = random >> 20;
@@ -43,7 +46,8 @@ void AddJobs(TraceBuilder* builder, uint32_t first, uint32_t end, uint32_t* seed
       command.unit = unit, command.tag = unit + 1;
       command.fetched_ns = job.fetched_ns;
       command.head_ns = at + 1'500 + unit * 1'500;
-      command.start_ns = command.head_ns + 200, command.end_ns = command.start_ns + 800 + more / 8;
+      command.start_ns = command.head_ns + 200,
+      command.end_ns = command.start_ns + 800 + more / 8 + longer_ns;
       command.bytes = 4096, command.work = 100'000, command.memory_bytes = 4096;
       job.commands.push_back(command);
     }
@@ -163,9 +167,10 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   const bool hostile = kind == "hostile" && argc == 3, large = kind == "large" && argc == 4;
   const bool stacks = kind == "stacks" && argc == 3, huge = kind == "huge" && argc == 4;
-  if (!hostile && !large && !stacks && !huge) {
+  const bool noclock = kind == "noclock" && argc == 3, slower = kind == "slower" && argc == 3;
+  if (!hostile && !large && !stacks && !huge && !noclock && !slower) {
     std::fprintf(stderr,
-                 "usage: make-page-trace hostile OUT | large N OUT | huge N OUT | stacks OUT\n");
+                 "usage: make-page-trace hostile|stacks|noclock|slower OUT | large|huge N OUT\n");
     return 2;
   }
   ClockSpec clock;
@@ -178,12 +183,20 @@ int main(int argc, char** argv) {
   builder.AddProcess(kPid, kPid, "app");
   builder.AddTrueCounters(0, kBase - 1'000);
   uint32_t seed = kSeed;
-  if (!huge) AddJobs(&builder, 0, jobs, &seed);
+  if (!huge) AddJobs(&builder, 0, jobs, &seed, slower ? 400 : 0);
   if (hostile) AddHostileNames(&builder);
   if (stacks) AddStacks(&builder, jobs);
   builder.AddTrueCounters(0, kBase + int64_t{jobs} * 12'000 + 10'000'000);
   if (huge) {
     WriteHuge(jobs, clock, &out);
+  } else if (noclock) {
+    acceltrace::stream::PacketEncoder encoder;
+    std::string bytes;
+    for (acceltrace::proto::Packet& packet : builder.Packets()) {
+      if (!packet.has_clocks()) encoder.Append(&packet, 0, 1, &bytes);
+    }
+    encoder.AppendFooter(&bytes);
+    out << bytes;
   } else {
     out << BytesOf(&builder);
   }

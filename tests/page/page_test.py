@@ -379,7 +379,7 @@ def search_finds_and_goes_on(pages):
 @case
 def a_dragged_area_has_statistics(pages):
     page = pages.open(fragment="#timeline")
-    page.drag(600, 90, 900, 520)
+    page.drag(600, 130, 900, 520)
     area = page.run(STATE + ".area")
     assert area["from"] < area["to"], area
     text = page.run("document.getElementById('details').innerText")
@@ -447,7 +447,7 @@ def hostile_names_are_text(pages):
     trace = os.path.join(pages.folder, "hostile.atrace")
     subprocess.run([MAKE_TRACE, "hostile", trace], check=True, timeout=60)
     page = pages.browser.open(pages.write(trace, 1), 1366, 768)
-    for number in "12345":
+    for number in "123456":
         page.key(number)
         assert page.run("document.scripts.length") == 2
         assert page.run("document.querySelectorAll('img, iframe, object, svg, b > i').length") == 0

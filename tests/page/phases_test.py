@@ -79,7 +79,7 @@ def phases_are_listed_with_what_limits_each(opener):
         for wanted in (phase["phase"], f"{gain['resource']} {gain['share'] * 100:.1f} %",
                        str(phase["jobs"])):
             assert wanted in row, (row, wanted)
-    page.run("document.querySelectorAll('#phases button')[1].click()")
+    page.run("document.querySelectorAll('#phases td button')[1].click()")
     page.settle()
     begin, end = window(page)
     base, prefill = page.run("acceltrace().run[0]"), phases[1]

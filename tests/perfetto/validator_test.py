@@ -142,6 +142,9 @@ MISTAKES = {
         packet for packet in packets() if body(packet, validator.TREE) is None]),
     "no uuid": ("no uuids", lambda: [
         packet for packet in packets() if body(packet, validator.UUID) is None]),
+    "a PCI address under another number": ("not of the format", lambda: first(
+        validator.GPUS, lambda f: [(1, 2, encode(
+            [(6 if n == 7 else n, w, v) for n, w, v in body(f, 1)]))])),
     "a row without its queue": ("an undefined queue", lambda: first(
         ROW, lambda f: without(f, 13))),
     "a row of no context": ("an undefined context", lambda: first(

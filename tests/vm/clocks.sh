@@ -12,11 +12,11 @@ trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 5
 [ "${build#/}" != "$build" ] || build=$PWD/build
-scripts/vm --icount --timeout 500 --share "$scratch" \
+scripts/vm --icount --unsealed --timeout 500 --share "$scratch" \
 	--device "axl,truth=$scratch/truth0.jsonl,clock-ppm=20" \
-	--device "axl,truth=$scratch/truth1.jsonl,clock-ppm=-200" -- \
-	acceltrace record -q -o "$scratch/run.atrace" --device axl0 --device axl1 -- \
-	"$build/test/axl-pulse" 1 40 2 2>"$scratch/vm.txt"
+	--device "axl,truth=$scratch/truth1.jsonl,clock-ppm=-200" -- sh -c '
+	acceltrace record -q -o /dev/shm/run.atrace --device axl0 --device axl1 -- "$2/test/axl-pulse" 1 40 2 &&
+		cp /dev/shm/run.atrace "$1"' sh "$scratch" "$build" 2>"$scratch/vm.txt"
 check 'the guest recorded' 0 $?
 "$build/test/clock-score" "$scratch/run.atrace" "$scratch/truth0.jsonl" "$scratch/truth1.jsonl" \
 	>"$scratch/score.txt"

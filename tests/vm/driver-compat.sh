@@ -8,7 +8,7 @@ if [ ! -e build/test/driver32-uapi ]; then
 	exit 0
 fi
 exec scripts/vm --cpus 2 --timeout 250 -- sh -c '
-for name in uapi context buffer submit wait observe hostring; do
+for name in uapi context buffer submit wait observe hostring client; do
 	build/test/driver32-$name || status=1
 done
 exit ${status:-0}'

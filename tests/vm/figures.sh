@@ -15,15 +15,16 @@ plan 6
 
 cat >"$scratch/record" <<END
 #!/bin/sh -e
-cd "$scratch"
+cd /dev/shm
 acceltrace record -q -o all.atrace -- "$build/test/axl-pulse" 2 20 4
 for d in 0 1 2 3; do
 	acceltrace record -q -o "\$d.atrace" --device axl\$d -- "$build/bin/axl-transformer" \\
 		--device \$d --layers 1 --tokens 3 --no-check
 done
+cp ./*.atrace "$scratch"
 END
 chmod +x "$scratch/record"
-scripts/vm --icount --timeout 500 --share "$scratch" \
+scripts/vm --icount --unsealed --timeout 500 --share "$scratch" \
 	--device "axl,truth=$scratch/truth0.jsonl,clock-hz=1000000,clock-bits=24" \
 	--device "axl,truth=$scratch/truth1.jsonl,clock-hz=24576000,clock-bits=32,clock-ppm=-80" \
 	--device "axl,truth=$scratch/truth2.jsonl,clock-hz=312500000,clock-bits=32,clock-ppm=20" \

@@ -37,7 +37,7 @@ scripts/vm --icount --sealed --timeout 900 --share "$scratch" \
 check 'the guest ran' 0 $?
 check 'record forwards success' 0 "$(cat "$scratch/record.status")"
 check 'the workload is right' 1 "$(grep -c ': ok$' "$scratch/workload.txt")"
-COLUMNS=300 $acceltrace verify "$scratch/run.atrace" >"$scratch/verify.txt"
+COLUMNS=300 "$acceltrace" verify "$scratch/run.atrace" >"$scratch/verify.txt"
 check 'verify finds nothing' 0 $?
 grep -v '^ ' "$scratch/verify.txt" | sed 's/^/# /'
 # The full disk's run comes later in the same truth log.
@@ -51,7 +51,7 @@ check 'no loss' '0 lost, 0 refused' \
 	"$(grep '^losses' "$scratch/verify.txt" | grep -o '0 lost, 0 refused')"
 check 'no violation of causality' '0 violations' \
 	"$(grep '^causality' "$scratch/verify.txt" | grep -o '0 violations')"
-$acceltrace export "$scratch/run.atrace" --format perfetto -o "$scratch/run.perfetto-trace" &&
+"$acceltrace" export "$scratch/run.atrace" --format perfetto -o "$scratch/run.perfetto-trace" &&
 	tests/perfetto/validate-perfetto --tree "$scratch/run.perfetto-trace" >"$scratch/perfetto.txt"
 check 'the Perfetto export is valid' 0 $?
 check 'it has the process, the queues, the engines, counters' '1 1 1 1' \
@@ -62,11 +62,11 @@ check 'devices lists the accelerator, its link and its clock' '0 1' \
 	"$(cat "$scratch/devices.status") $(grep -c 'gen 4 x8.*ppm' "$scratch/devices.txt")"
 check 'the exit status of the command comes through' 7 "$(cat "$scratch/seven.status")"
 check 'so does its death' 143 "$(cat "$scratch/killed.status")"
-$acceltrace verify "$scratch/stop.atrace" >"$scratch/stop.txt"
+"$acceltrace" verify "$scratch/stop.atrace" >"$scratch/stop.txt"
 check 'a recording that is interrupted is whole' '0 0' "$? $(cat "$scratch/stop.status")"
 check 'a full disk fails in one line' '1 1' \
 	"$(cat "$scratch/full.status") $(grep -c '^acceltrace: .*\(space\|full\)' "$scratch/full.txt")"
-$acceltrace report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>"$scratch/full-said.txt"
+"$acceltrace" report "$scratch/full.atrace" >"$scratch/full-report.txt" 2>"$scratch/full-said.txt"
 check 'what was recorded before is readable, and what was lost is said in one line' '1 1 1' \
 	"$? $(wc -l <"$scratch/full-said.txt") $(grep -c '^VERDICT' "$scratch/full-report.txt")"
 

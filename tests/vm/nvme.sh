@@ -101,12 +101,16 @@ recorded groups --device nvme0 --sources cgroup,pcie -- sh -c '
 			exec dd if=/dev/nvme0n1 of=/dev/null bs=$3 count=$2 iflag=direct" &
 	done
 	wait'
-# Nobody, with what the service has (daemon/systemd/acceltraced.service).
+# Nobody, with what the service has (daemon/systemd/acceltraced.service); a checkout may lie where he
+# cannot go, so that he has a copy.
 caps=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search,+sys_admin
 chmod 666 /dev/nvme0n1
+mkdir -p /tmp/copy/bin /tmp/copy/lib && cp "$REPO/build/bin/acceltrace"* /tmp/copy/bin &&
+	cp -a "$REPO/build/lib/libacceltrace.so"* /tmp/copy/lib && cp -r "$REPO/build/share" /tmp/copy &&
+	chmod -R a+rX /tmp/copy || exit 1
 mkdir -m 777 /tmp/nobody
-(cd /tmp/nobody && /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$caps \
-	--ambient-caps=$caps acceltrace record --device nvme0 -o own.atrace -- \
+(cd /tmp/nobody && PATH=/tmp/copy/bin:$PATH exec /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups \
+	--inh-caps=$caps --ambient-caps=$caps acceltrace record --device nvme0 -o own.atrace -- \
 	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=300 iflag=direct) 2>own.txt
 cp /tmp/nobody/own.atrace .
 acceltrace record -o none.atrace --device 0000:00:1f.0 -- true 2>none.txt

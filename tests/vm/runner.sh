@@ -5,21 +5,27 @@
 set -u
 vm='scripts/vm --no-device --no-module --timeout 120'
 . tests/harness/tap.sh
-plan 15
+plan 17
 
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# One boot for all that a good run must show.
+# One boot for all that a good run must show. Under --icount shared folders are copied, there and back.
+echo here >"$scratch/gone"
+echo here >"$scratch/stays"
 $vm --icount --share "$scratch" -- sh -c '
 	echo "words: $#: $1"; echo error >&2; pwd; echo more >/dev/stdout
+	mkdir "$2/new" && mv "$2/gone" "$2/new/there"
 	echo kept >"$2/file"; sleep 1000 & exit 7' sh 'two  words $HOME' "$scratch" \
 	>"$scratch/out" 2>"$scratch/err"
 check 'the status is the command'\''s' 7 $?
 check 'arguments, working directory and output come through' \
 	"words: 2: two  words \$HOME|$(pwd)|more|" "$(tr '\n' '|' <"$scratch/out")"
-check 'stderr is kept apart' error "$(cat "$scratch/err")"
+check 'stderr is kept apart' error "$(grep -v '^vm: guest: COMMAND waited' "$scratch/err")"
+check 'what was renamed there is so here' 'here|here|' \
+	"$(cat "$scratch/stays" "$scratch/new/there" | tr '\n' '|')"
+check 'and nothing else is left of it' 1 "$([ ! -e "$scratch/gone" ] && echo 1)"
 check 'a shared folder keeps what the guest wrote' kept "$(cat "$scratch/file")"
 
 $vm -- poweroff -f 2>"$scratch/err"

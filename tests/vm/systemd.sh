@@ -21,10 +21,11 @@ setup='
 # The tree may lie below /tmp, which is not the guest's to be cleaned.
 scripts/vm --systemd --setup "$setup" --append systemd.wants=multi-user.target \
 	--append systemd.mask=systemd-tmpfiles-setup.service --timeout 840 \
-	--share "$scratch" --qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
+	--qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \
 	--qemu-arg=-device --qemu-arg=nvme,drive=disk,serial=1 -- \
-	sh -c 'exec python3 -B daemon/testing/unit_guest.py "$1" "build/kmod/$(uname -r)/axl.ko"' \
-	sh "$scratch" >"$scratch/out" 2>"$scratch/err"
+	sh -c 'mkdir /dev/shm/unit &&
+	exec python3 -B daemon/testing/unit_guest.py /dev/shm/unit "build/kmod/$(uname -r)/axl.ko"' \
+	>"$scratch/out" 2>"$scratch/err"
 status=$?
 cat "$scratch/out"
 [ $status -eq 0 ] || sed 's/^/# /' "$scratch/err"

@@ -54,7 +54,7 @@ int FakeKernel::Submit(File& file, axl_submit* submit) {
                    submit->queue,
                    submit->job,
                    submit->sequence,
-                   submit->correlation,
+                   uint64_t{file.client} << 32 | static_cast<uint32_t>(submit->correlation),
                    {commands, commands + submit->num_cmds}});
   queue.open[submit->sequence] = submit->num_cmds;
   for (uint32_t i = 0; i < submit->num_cmds; ++i) {

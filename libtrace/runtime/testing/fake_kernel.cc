@@ -44,6 +44,7 @@ int FakeKernel::Open(uint32_t index) {
   if (std::find(devices_.begin(), devices_.end(), index) == devices_.end()) return -ENOENT;
   files_[next_fd_] = std::make_unique<File>();
   files_[next_fd_]->device = index;
+  files_[next_fd_]->client = ++last_client_;
   return next_fd_++;
 }
 
@@ -83,8 +84,11 @@ int FakeKernel::Dispatch(File& file, unsigned long request, void* argument,
       auto* info = static_cast<axl_info*>(argument);
       *info = info_;
       info->device_index = file.device;
+      info->client = file.client;
       return 0;
     }
+    case AXL_IOCTL_JOIN:
+      return Join(file, static_cast<axl_join*>(argument));
     case AXL_IOCTL_CTX_CREATE:
       return CreateContext(file, static_cast<axl_ctx_create*>(argument));
     case AXL_IOCTL_CTX_DESTROY: {
@@ -105,6 +109,14 @@ int FakeKernel::Dispatch(File& file, unsigned long request, void* argument,
     default:
       return -ENOTTY;
   }
+}
+
+int FakeKernel::Join(File& file, axl_join* join) {
+  const auto other = files_.find(join->fd);
+  if (other == files_.end()) return -EINVAL;
+  if (!file.contexts.empty()) return -EBUSY;
+  join->client = file.client = other->second->client;
+  return 0;
 }
 
 int FakeKernel::CreateContext(File& file, axl_ctx_create* create) {

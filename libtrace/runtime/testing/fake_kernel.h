@@ -90,6 +90,7 @@ class FakeKernel : public Kernel {
   };
   struct File {
     uint32_t device = 0;
+    uint32_t client = 0;
     std::vector<Ctx> contexts;
     std::map<uint32_t, std::unique_ptr<Buffer>> buffers;
     uint32_t next_handle = 1;
@@ -100,6 +101,7 @@ class FakeKernel : public Kernel {
 
   int Dispatch(File& file, unsigned long request, void* argument,
                std::unique_lock<std::mutex>& lock);
+  int Join(File& file, axl_join* join);
   int CreateContext(File& file, axl_ctx_create* create);
   int CreateBuffer(File& file, axl_buf_create* create);
   int DestroyBuffer(File& file, uint32_t handle);
@@ -125,6 +127,7 @@ class FakeKernel : public Kernel {
   uint32_t contexts_free_ = AXL_MAX_CONTEXTS;
   std::map<int, std::unique_ptr<File>> files_;
   int next_fd_ = 100;
+  uint32_t last_client_ = 0;
   std::vector<Job> jobs_;
   uint64_t executed_ = 0;
   uint64_t clock_ = 1000000;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&g=1&q=TEXT, times in
-// ns from the first event.
+// ns from the first event, and which tracks are pinned, hidden and moved: &p=ID,...&h=ID,...&o=ID,...; or
+// #query&sql=TEXT, each query a place in the browser's history.
 
 import {kindOf} from './events.js';
 import {showsGraph} from './details.js';
 import {view} from './viewport.js';
+import {arrangement} from './arrange.js';
 
-let timer = 0;
+let timer = 0, ranQuery = '';
 
 function text(tab, query) {
   const parts = [tab];
@@ -23,6 +25,8 @@ function text(tab, query) {
     if (showsGraph()) parts.push('g=1');
     if (query) parts.push('q=' + encodeURIComponent(query));
   }
+  parts.push(...arrangement());
+  if (tab === 'query' && ranQuery) parts.push('sql=' + encodeURIComponent(ranQuery));
   return '#' + parts.join('&');
 }
 
@@ -44,32 +48,46 @@ export function showAddress(tab, query) {
   }, 120);
 }
 
+// A query that is run: the browser's back button leads to the one before.
+export function rememberQuery(sql) {
+  if (sql === ranQuery && location.hash === text('query', '')) return;
+  ranQuery = sql;
+  try {
+    history.pushState(null, '', text('query', ''));
+  } catch {
+    // As in showAddress().
+  }
+}
+
 export const isAddressShown = () => timer === 0;
 
-// {tab, window, selected: {kind, row}, area, lit, graph, query}; what is malformed is left out.
+// {tab, window, selected: {kind, row}, area, lit, graph, query, arranged: {p, h, o}}; what is malformed is left out.
 export function readAddress() {
   const [tab, ...parts] = location.hash.slice(1).split('&');
-  const address = {tab};
+  const address = {tab, arranged: {}};
   const pair = (value) => {
     const numbers = value.split(',').map(Number);
     return numbers.length === 2 && numbers.every(Number.isFinite) && numbers[0] < numbers[1] ?
         numbers : undefined;
   };
+  const decoded = (value) => {
+    try {
+      return decodeURIComponent(value);
+    } catch {
+      return undefined;
+    }
+  };
   for (const part of parts) {
+    if (part.startsWith('sql=')) address.sql = ranQuery = decoded(part.slice(4)) || '';
     const [name, value] = [part.slice(0, 2), part.slice(2)];
     if (name === 't=') address.window = pair(value);
     if (name === 'a=') address.area = pair(value);
     const event = /^([a-z_]+)\.(\d+)$/.exec(value);
     if (name === 's=' && event) address.selected = {kind: event[1], row: Number(event[2])};
+    if (/^[pho]=/.test(part)) address.arranged[part[0]] = value;
     if (name === 'c=') address.lit = value === '1';
     if (name === 'g=') address.graph = value === '1';
-    if (name === 'q=') {
-      try {
-        address.query = decodeURIComponent(value);
-      } catch {
-        address.query = undefined;
-      }
-    }
+    if (name === 'q=') address.query = decoded(value);
   }
   return address;
 }

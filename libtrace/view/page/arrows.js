@@ -6,7 +6,7 @@
 import {tables, whenRowsChange} from './data.js';
 import {ink} from './colours.js';
 import {jobsOf, waitedFor} from './events.js';
-import {placeOf, view, xOf} from './viewport.js';
+import {onScreen, placeOf, view, xOf} from './viewport.js';
 
 const {api, commands, jobs} = tables;
 
@@ -129,7 +129,7 @@ export function linksOfSelection() {
   return cached.links;
 }
 
-const yOf = ({track, i}) => track.y + (track.lane[i] + 0.5) * track.laneHeight - view.top;
+const yOf = ({track, i}) => onScreen(track.y) + (track.lane[i] + 0.5) * track.laneHeight;
 const isOpen = ({track}) => view.rows.some((row) => row.track === track);
 
 export function drawArrows(g) {

@@ -4,10 +4,11 @@
 
 import {data, report, sharesOf, tables} from './data.js';
 import {byId, h, replaceChildren} from './dom.js';
-import {EIGHT, causeColour, classColour, ink} from './colours.js';
-import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare,
-        shortened} from './text.js';
-import {area, bars, frame, legend, line, logScale, plot, points, scale} from './plot.js';
+import {EIGHT, classColour, ink, unitColours} from './colours.js';
+import {widest, write} from './labels.js';
+import {clean, formatBound, formatBytes, formatCount, formatNs, formatRate, formatShare, formatSpan,
+        isKnown, shortened} from './text.js';
+import {area, around, bars, columns, frame, legend, line, logScale, plot, points, scale} from './plot.js';
 
 const MOST_UNITS = 12;
 const {series} = data;
@@ -16,12 +17,25 @@ const span = () => series.end - series.begin;
 const binNs = () => span() / series.bins;
 const xTime = (box) => scale(0, span(), box.left, box.right);
 const mid = (bin) => (bin + 0.5) * binNs();
+const when = (bin) => `${formatNs(bin * binNs())} to ${formatNs((bin + 1) * binNs())}`;
+const listed = (first, rest) => [first, ...rest].join('\n');
+
+// The box to the right of labels of rows, which take what they need but no more than a third.
+function besideLabels(g, box, labels, right = 0) {
+  const room = widest(g, labels, (box.right - box.left) / 3 + box.left - 12);
+  return {...box, left: 12 + room, right: box.right - right};
+}
+
+function rowLabel(g, box, text, y) {
+  g.fillStyle = ink('text');
+  write(g, text, box.left - 8, y, box.left - 10, {align: 'right'});
+}
 
 function utilisation(unit) {
   const device = data.devices[unit.device], {name} = device.units[unit.unit];
-  const layers = [['busy', sharesOf(unit.busy), classColour(0)],
-                  ['runs, held up', sharesOf(unit.stalled), causeColour(0)],
-                  ['waits', sharesOf(unit.waiting), ink('idle')]];
+  const [busy, heldUp, waits] = unitColours();
+  const layers = [['busy', sharesOf(unit.busy), busy], ['runs, held up', sharesOf(unit.stalled), heldUp],
+                  ['waits', sharesOf(unit.waiting), waits]];
   return plot(`Utilisation: ${clean(device.name)} ${shortened(clean(name), 30)}`,
       legend(layers.map(([text, , colour]) => [text, colour])), (g, box) => {
         const x = xTime(box), y = scale(0, 1, box.bottom, box.top);
@@ -31,6 +45,8 @@ function utilisation(unit) {
           area(g, shares.length, (b) => x(b * binNs()), (b) => y(below[b]),
                (b) => y(below[b] += shares[b]), colour);
         }
+        return columns(box, series.bins, (b) => x(b * binNs()), (b) => listed(when(b),
+            layers.map(([text, shares]) => `${text}: ${formatShare(shares[b])}`)));
       });
 }
 
@@ -59,8 +75,12 @@ function throughput(of) {
       line(g, 2, (i) => (i ? box.right : box.left), () => y(value), ink('dim'));
       g.setLineDash([]);
       g.fillStyle = ink('dim');
-      g.fillText(text, box.left + 6, y(value) - 7);
+      const isBelow = value === payload && y(payload) - y(ceiling) < 16;  // the other line is in the way
+      write(g, text, box.left + 6, y(value) + (isBelow ? 8 : -7), box.right - box.left - 8, {free: true});
     }
+    return columns(box, series.bins, (b) => x(b * binNs()), (b) => listed(when(b),
+        lines.map(({direction, rates}) => `${clean(direction.unit)}: ${formatRate(rates[b] || 0, 'B')}` +
+          (ceiling > 0 ? `, ${formatShare((rates[b] || 0) / ceiling)} of the link` : ''))));
   });
 }
 
@@ -69,20 +89,22 @@ function stageLatencies() {
   if (stages.length === 0) return null;
   const most = Math.max(...stages.map(([, stage]) => stage.max.ns), 10);
   return plot('Latency of each stage: p50, p90, p99, longest', null, (g, box) => {
-    const left = {...box, left: box.left + 130};
+    const names = stages.map(([name]) => name.replaceAll('_', ' '));
+    const left = besideLabels(g, box, names);
     const x = logScale(10, most * 1.2, left.left, left.right);
     frame(g, left, x, null, {x: formatNs});
     const height = (box.bottom - box.top) / stages.length;
-    stages.forEach(([name, stage], i) => {
+    const keys = ['p50', 'p90', 'p99', 'max'];
+    return stages.flatMap(([, stage], i) => {
       const y = box.top + (i + 0.5) * height;
-      g.fillStyle = ink('text');
-      g.textAlign = 'right';
-      g.fillText(name.replaceAll('_', ' '), left.left - 8, y, 165);
-      g.textAlign = 'left';
+      rowLabel(g, left, names[i], y);
       const at = (key) => x(Math.max(10, stage[key].ns));
       g.fillStyle = ink('idle');
       g.fillRect(at('p50'), y - 1.5, Math.max(1, at('max') - at('p50')), 3);
-      points(g, ['p50', 'p90', 'p99', 'max'].map((key, k) => [at(key), y, classColour([0, 6, 1, 2][k])]), 4);
+      points(g, keys.map((key, k) => [at(key), y, classColour([0, 6, 1, 2][k])]), 4);
+      const text = listed(`${names[i]}: ${formatCount(stage.count)}`, keys.map((key) =>
+        `${key === 'max' ? 'longest' : key}: ${formatSpan(stage[key])}`));
+      return [{x: 4, y: y - height / 2, w: left.right - 4, h: height, text}];
     });
   }, legend([['p50', classColour(0)], ['p90', classColour(6)], ['p99', classColour(1)],
              ['longest', classColour(2)]]));
@@ -97,8 +119,11 @@ function latencyQuantiles() {
         const y = scale(0, quantiles[100] * 1.05, box.bottom, box.top);
         frame(g, box, x, y, {x: (p) => `p${Math.round(p)}`, y: formatNs});
         line(g, 101, (p) => x(p), (p) => y(quantiles[p]), classColour(0), 2);
+        return quantiles.map((ns, p) => around(x(p), y(ns), `p${p}: ${formatNs(ns)}`));
       });
 }
+
+const shortBytes = (bytes) => formatBytes(bytes).replace('.00', '');
 
 function sizes(of) {
   const lists = of.directions.filter((direction) => direction.count > 0);
@@ -111,6 +136,7 @@ function sizes(of) {
     const y = scale(0, most * 1.15, box.bottom, box.top);
     const width = (box.right - box.left) / classes.length;
     frame(g, box, null, y, {y: formatCount});
+    const marks = [];
     classes.forEach((limit, c) => {
       lists.forEach((direction, i) => {
         const size = direction.sizes.find((each) => (each.up_to_bytes ?? Infinity) === limit);
@@ -119,12 +145,18 @@ function sizes(of) {
         const at = box.left + c * width + width / 2 + (i - lists.length / 2) * wide;
         bars(g, [[at, y(size.count), wide - 2, box.bottom, EIGHT[i === 0 ? 1 : 0]]]);
         g.fillStyle = ink('text');
-        g.fillText(formatCount(size.count), at, y(size.count) - 8, width);
+        const room = lists.length > 1 ? wide : width;
+        write(g, formatCount(size.count), at + wide / 2 - 1, y(size.count) - 8, room, {align: 'center', free: true});
+        marks.push({x: at, y: y(size.count), w: wide - 2, h: box.bottom - y(size.count), text: listed(
+            `${clean(direction.unit)}, ${limit === Infinity ? 'larger' : 'up to ' + formatBytes(limit)}`,
+            [`${formatCount(size.count)} transfers, ${formatBytes(size.bytes)}`, `in ${formatSpan(size.time)}: ${
+              formatRate(size.bytes_per_s, 'B')}`])});
       });
       g.fillStyle = ink('dim');
-      g.fillText(limit === Infinity ? 'larger' : '≤ ' + formatBytes(limit),
-                 box.left + c * width + 4, box.bottom + 11, width - 4);
+      write(g, limit === Infinity ? 'larger' : '≤ ' + shortBytes(limit), box.left + (c + 0.5) * width, box.bottom + 11,
+            width - 2, {align: 'center', free: true});
     });
+    return marks;
   });
 }
 
@@ -153,34 +185,40 @@ function roofline(device, d) {
     }
     points(g, ops.map((op) => [x(intensity(op)), y(op.work_per_s), colourOf(op.unit)]), 4);
     g.fillStyle = ink('text');
-    const taken = [];
-    for (const op of ops) {
-      const text = shortened(clean(op.op), 18), wide = g.measureText(text).width;
-      const px = x(intensity(op)), py = y(op.work_per_s);
-      const left = px + 6 + wide > box.right ? px - 6 - wide : px + 6;
-      if (taken.some(([tx, ty, tw]) => Math.abs(ty - py) < 12 && left < tx + tw && tx < left + wide)) continue;
-      taken.push([left, py, wide]);
-      g.fillText(text, left, py);
-    }
+    const marks = ops.map((op) => ({x: x(intensity(op)) - 4, y: y(op.work_per_s) - 4, w: 8, h: 8}));
+    // Beside its point, where there is room: else its tooltip has to do.
+    ops.forEach((op, i) => {
+      const text = clean(op.op), px = marks[i].x + 4, py = marks[i].y + 4;
+      const about = {free: true, avoid: marks.filter((mark, k) => k !== i)};
+      const wide = widest(g, [text], 130), right = box.right - px - 6, left = px - box.left - 8;
+      const on = {right: () => write(g, text, px + 6, py, Math.min(130, right), about),
+                  left: () => write(g, text, px - 6, py, Math.min(130, left), {...about, align: 'right'})};
+      const sides = right < wide && left > right ? ['left', 'right'] : ['right', 'left'];
+      sides.some((side) => on[side]() > 0);
+    });
+    return ops.map((op) => around(x(intensity(op)), y(op.work_per_s), listed(`${clean(op.op)} on ${clean(op.unit)}`, [
+      formatRate(op.work_per_s, clean(units.find((unit) => unit.name === op.unit)?.work_unit || '')),
+      `${Number(intensity(op).toPrecision(3))} for each byte of memory`, `${formatShare(op.peak_share ?? -1)} of the unit's peak`,
+      `${formatCount(op.count)} times, ${formatSpan(op.time)}`])));
   }, h('span', {class: 'dim'}, 'work for each byte of device memory; stalls are in the rate'));
 }
 
 // Rows of bars, each a share of 1: [label, share, colour, text].
 function shareRows(title, above, rows) {
   return plot(title, above, (g, box) => {
-    const left = {...box, left: box.left + 70, right: box.right - 80};
+    const left = besideLabels(g, box, rows.map(([label]) => label), 64);
     const x = scale(0, 1, left.left, left.right);
     frame(g, left, x, null, {x: (value) => `${Math.round(value * 100)} %`});
     const height = (box.bottom - box.top) / rows.length;
-    rows.forEach(([label, share, colour, text], i) => {
+    return rows.map(([label, share, colour, text], i) => {
       const y = box.top + (i + 0.5) * height, tall = Math.min(16, height * 0.7);
-      g.fillStyle = ink('text');
-      g.textAlign = 'right';
-      g.fillText(label, left.left - 8, y, 138);
-      g.textAlign = 'left';
-      bars(g, [[left.left, y - tall / 2, Math.max(1, x(Math.min(1, share)) - left.left), y + tall / 2, colour]]);
+      rowLabel(g, left, label, y);
+      const end = x(Math.min(1, share));
+      bars(g, [[left.left, y - tall / 2, Math.max(1, end - left.left), y + tall / 2, colour]]);
       g.fillStyle = ink('dim');
-      g.fillText(text, x(Math.min(1, share)) + 6, y, 120);
+      write(g, text, end + 6, y, box.right - end - 6);
+      return {x: 4, y: y - height / 2, w: box.right - 4, h: height, text: `${label}: ${formatShare(share)}${
+        text === formatShare(share) ? '' : `, ${text}`}`};
     });
   });
 }
@@ -189,7 +227,7 @@ function shareRows(title, above, rows) {
 // much of what was moved was asked for.
 function memoryEfficiency(of) {
   const rows = of.units.filter((unit) => unit.moved_bytes > 0).slice(0, 6).flatMap((unit) => {
-    const name = shortened(clean(unit.by), 14), touched = unit.row_hits + unit.row_misses;
+    const name = shortened(clean(unit.by), 30), touched = unit.row_hits + unit.row_misses;
     return [[`${name}: of peak`, unit.of_peak, EIGHT[0], formatRate(unit.bytes_per_s, 'B')],
             ...(touched > 0 ? [[`${name}: row hits`, unit.row_hits / touched, EIGHT[6],
                                 formatShare(unit.row_hits / touched)]] : [])];
@@ -210,30 +248,30 @@ function clockResiduals() {
     ['residuals', [clock.residual_p50_ns, clock.residual_p99_ns, clock.residual_max_ns]],
     ['bounds', [clock.bound_p50_ns, clock.bound_p99_ns, clock.bound_max_ns]],
     ['round trip', [clock.round_trip_min_ns, clock.round_trip_median_ns]],
-  ].map(([what, values]) => [clocks.length > 1 ? `${shortened(clean(clock.device), 10)} ${what}` : what, values]));
+  ].map(([what, values]) => [clocks.length > 1 ? `${shortened(clean(clock.device), 24)} ${what}` : what, values]));
   const all = rows.flatMap(([, values]) => values).filter((value) => value > 0);
   if (all.length === 0) return null;
   const from = Math.min(...all) / 2, to = Math.max(...all) * 2;
   return plot('Clock: residuals, bounds and round trips', h('span', {class: 'dim'}, shortened(clocks.map((clock) =>
     `${clean(clock.device)}: ${formatCount(clock.samples_used)} samples, ${clock.rate_ppm.toFixed(1)} ppm`).join('; '), 120)),
   (g, box) => {
-    const left = {...box, left: box.left + 40, right: box.right - 20};
+    const left = besideLabels(g, box, rows.map(([label]) => label), 20);
     const x = logScale(from, to, left.left, left.right);
     frame(g, left, x, null, {x: formatNs});
     const height = (box.bottom - box.top) / rows.length;
-    rows.forEach(([label, values], i) => {
+    return rows.map(([label, values], i) => {
       const y = box.top + (i + 0.5) * height;
-      g.fillStyle = ink('text');
-      g.textAlign = 'right';
-      g.fillText(label, left.left - 8, y, 108);
-      g.textAlign = 'left';
+      rowLabel(g, left, label, y);
       const at = values.map((value) => x(Math.max(from, value)));
       g.fillStyle = ink('idle');
       g.fillRect(at[0], y - 1.5, Math.max(1, at[at.length - 1] - at[0]), 3);
       const colours = values.length === 2 ? [0, 6] : [0, 1, 2];
       points(g, at.map((px, k) => [px, y, classColour(colours[k])]), 4);
       g.fillStyle = ink('dim');
-      g.fillText(values.map(formatNs).join(' · '), left.left + 4, y - 12, left.right - left.left);
+      write(g, values.map(formatNs).join(' · '), left.left + 4, y - 12, box.right - left.left - 4, {free: true});
+      const names = values.length === 2 ? ['least', 'median'] : ['p50', 'p99', 'longest'];
+      return {x: 4, y: y - height / 2, w: box.right - 4, h: height, text: listed(label, values.map((value, k) =>
+        `${names[k]}: ${formatNs(value)}`))};
     });
   }, legend([['p50 (least)', classColour(0)], ['p99', classColour(1)], ['longest', classColour(2)],
              ['median', classColour(6)]]));
@@ -244,7 +282,8 @@ function clockBounds() {
   if (jobs.rows === 0 || !report.clocks.some((clock) => clock.valid)) return null;
   const at = jobs.num('doorbell'), flags = jobs.num('flags');
   const bound = [...Array(jobs.rows).keys()].filter((j) => flags[j] & 2).map((j) => [
-    at[j] - series.begin, Math.max(jobs.num('doorbell_lo')[j], jobs.num('doorbell_hi')[j])]);
+    at[j] - series.begin, Math.max(jobs.num('doorbell_lo')[j], jobs.num('doorbell_hi')[j]), jobs.num('job')[j]])
+      .filter(([, ns]) => isKnown(ns));
   if (bound.length === 0) return null;
   const most = Math.max(...bound.map(([, ns]) => ns), 1);
   const residuals = report.clocks.filter((clock) => clock.valid).map((clock) =>
@@ -253,8 +292,9 @@ function clockBounds() {
   return plot('Bounds of device times, by job', h('span', {class: 'dim'}, shortened(residuals.join('; '), 120)),
       (g, box) => {
         const x = xTime(box), y = scale(0, most * 1.3, box.bottom, box.top);
-        frame(g, box, x, y, {x: formatNs, y: (ns) => '±' + formatNs(ns)});
+        frame(g, box, x, y, {x: formatNs, y: formatBound});
         points(g, bound.map(([time, ns]) => [x(time), y(ns), classColour(0)]), 2.5);
+        return bound.map(([time, ns, job]) => around(x(time), y(ns), `job ${job} at ${formatNs(time)}: ${formatBound(ns)}`));
       });
 }
 

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours that people with any kind of colour vision can distinguish (Okabe and Ito's eight), and
-// what they stand for in both themes.
+// Colours that people with any kind of colour vision can distinguish (Okabe and Ito's eight, but a
+// purple for their vermilion), and what they stand for in both themes. Red is for what is lost or
+// broken, and for nothing else: a unit that is busy all the time does what it is for.
 
-export const EIGHT = ['#0072b2', '#e69f00', '#d55e00', '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
+const PURPLE = '#5e3c99', ON_BLACK = '#a98fe0';
+export const EIGHT = ['#0072b2', '#e69f00', PURPLE, '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
                       '#999999'];
-const ON_DARK = new Set(['#0072b2', '#d55e00', '#009e73', '#882255']);
+const UNSEEN_COLOUR = '#7a6134';
+const ON_DARK = new Set(['#0072b2', PURPLE, '#009e73', UNSEEN_COLOUR]);
 
-export const classColour = (index) => EIGHT[index % EIGHT.length];
+// What a unit did: busy, held up while it ran, waiting for work.
+export const unitColours = () => [EIGHT[0], EIGHT[6], ink('idle')];
+
+const seen = (colour) => (colour === PURPLE && isDark() ? ON_BLACK : colour);
+export const classColour = (index) => seen(EIGHT[index % EIGHT.length]);
 // Of the classes of time the fourth, a device that is not seen inside, has one of its own.
 const UNSEEN = 3;
 export const timeColour = (index) =>
-    index === UNSEEN ? '#882255' : classColour(index < UNSEEN ? index : index - 1);
+    index === UNSEEN ? UNSEEN_COLOUR : classColour(index < UNSEEN ? index : index - 1);
 // Causes of stalls begin elsewhere, so that none looks like the class beside it.
-export const causeColour = (index) => EIGHT[(index * 3 + 2) % EIGHT.length];
+export const causeColour = (index) => classColour(index * 3 + 2);
 export const textOn = (colour) => ON_DARK.has(colour) ? '#ffffff' : '#111111';
 
 const hues = new Map(), inks = new Map();
@@ -52,7 +59,7 @@ export function nameColour(name) {
     let hash = 7;
     const folded = name.replace(/\d+/g, '#');
     for (let i = 0; i < folded.length; ++i) hash = (hash * 31 + folded.charCodeAt(i)) >>> 0;
-    const hue = hash % 360;
+    const hue = 30 + hash % 300;  // no red
     colour = isDark() ? `hsl(${hue} 38% 36%)` : `hsl(${hue} 52% 80%)`;
     hues.set(name, colour);
   }

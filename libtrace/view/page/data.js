@@ -165,7 +165,7 @@ export function takeHead(json) {
     for (const key of Object.keys(data[name])) delete data[name][key];
     Object.assign(data[name], json[name]);
   }
-  for (const name of ['end', 'run', 'path', 'devices', 'processes', 'served']) data[name] = json[name];
+  for (const name of ['end', 'run', 'path', 'devices', 'processes', 'served', 'absent']) data[name] = json[name];
   nameProcesses();
   for (const listener of renewed) listener();
   return true;

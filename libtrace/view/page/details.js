@@ -4,7 +4,8 @@
 
 import {data, hostNs, tables} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
-import {clean, formatBytes, formatCount, formatNs, formatWithBound} from './text.js';
+import {clean, formatBound, formatBytes, formatCount, formatNs, formatWithBound} from './text.js';
+import {cell} from './sort.js';
 import {HOST_KINDS, edgesOf, eventOnPath, isOnPath, jobsOf, kindOf, nameOf,
         waitedFor} from './events.js';
 import {placeOf} from './viewport.js';
@@ -92,10 +93,11 @@ const tableName = (table) => Object.keys(tables).find((name) => tables[name] ===
 // Raw ticks and what became of them.
 function timesTable(table, row, names) {
   return tableOf([['device time'], ['raw ticks', 'n'], ['on the host\'s clock', 'n'], ['±', 'n']],
-      names.map((name) => [name, text(table.big(name + '_raw', row)),
-                           text(hostNs(table.num(name)[row])) + ' ns',
-                           formatNs(Math.max(table.num(name + '_lo')[row],
-                                             table.num(name + '_hi')[row]))]));
+      names.map((name) => {
+        const at = hostNs(table.num(name)[row]);
+        const bound = Math.max(table.num(name + '_lo')[row], table.num(name + '_hi')[row]);
+        return [name, table.big(name + '_raw', row), cell(at, at + ' ns'), cell(bound, formatNs(bound))];
+      }));
 }
 
 function chainTable(job, go) {
@@ -106,15 +108,16 @@ function chainTable(job, go) {
     // back is the difference as uncertain as the device's time.
     const bound = next && (point.raw === null) !== (next.raw === null) ?
         Math.max(point.lo + next.hi, point.hi + next.lo) : 0;
-    return [point.text, point.raw === null ? '' : text(point.raw), text(hostNs(point.at)),
-            point.raw === null ? '' : '±' + formatNs(Math.max(point.lo, point.hi)),
-            next ? formatWithBound(next.at - point.at, bound) : ''];
+    const wide = Math.max(point.lo, point.hi);
+    return [point.text, point.raw === null ? '' : point.raw, hostNs(point.at),
+            point.raw === null ? '' : cell(wide, formatBound(wide)),
+            next ? cell(next.at - point.at, formatWithBound(next.at - point.at, bound)) : ''];
   });
   const steps = new Map(linksOfSelection().filter(({waits}) => !waits).flatMap((link) => [
     [link.fromKind + '.' + link.fromRow, link.a], [link.toKind + '.' + link.toRow, link.b]]));
   return h('div', {class: 'chain'},
            h('h3', null, `The way of job ${jobs.num('job')[job]}`),
-           tableOf([['point'], ['raw ticks', 'n'], ['host time, ns', 'n'], ['', 'n'],
+           tableOf([['point'], ['raw ticks', 'n'], ['host time, ns', 'n'], ['±', 'n'],
                     ['until the next', 'n']], rows),
            h('p', null, [...steps].map(([key, place]) => h('button', {
              class: 'link', type: 'button', click: () => go(place)},
@@ -202,6 +205,6 @@ export function showNothing() {
   byId('details').style.height = '';
   byId('details').classList.add('empty');
   replaceChildren(byId('details'), h('p', {class: 'dim'},
-      'Click an event for its details and the way of its job; drag over an area for statistics. ' +
-      'W S zoom, A D pan, Ctrl and wheel zoom, arrow keys step, F shows the selection, ? all keys.'));
+      'Click an event for its details and the way of its job, a track\'s name to pin, hide or move it; drag over an area ' +
+      'for statistics. W S zoom, A D pan, Ctrl and wheel zoom, arrow keys step, F shows the selection, ? all keys.'));
 }

@@ -2,6 +2,8 @@
 //
 // Elements. Text goes in as text: nothing here makes markup of a string.
 
+import {shownOf, sorted} from './sort.js';
+
 // h('td', {class: 'number', title: name}, 'text', child): functions are listeners, null is left
 // out.
 export function h(tag, about, ...children) {
@@ -38,12 +40,52 @@ export function replaceChildren(element, ...children) {
   append(element, children);
 }
 
-// head: [text, kind]; kind 'n' is a number, 't' text. rows: lists of texts or elements.
-export function tableOf(head, rows, about) {
-  const cell = (tag) => (content, i) =>
-      h(tag, {class: head[i][1] === 'n' ? 'n' : null,
-              scope: tag === 'th' ? 'col' : null}, content);
-  return h('table', about,
-           h('thead', null, h('tr', null, head.map(([text], i) => cell('th')(text, i)))),
-           h('tbody', null, rows.map((row) => h('tr', null, row.map(cell('td'))))));
+// How tables are sorted, by what their heads say: they stay so when they are made anew.
+const orders = new Map();
+// What a click leads to: of numbers the largest come first. The third one leads back.
+const NEXT = {n: {0: -1, '-1': 1, 1: 0}, t: {0: 1, 1: -1, '-1': 0}};
+const SAID = {0: 'none', 1: 'ascending', '-1': 'descending'};
+
+// A table as wide as its columns need; where there is no room for that, in smaller letters, or each row as a list.
+const fits = new ResizeObserver((entries) => entries.forEach(({target}) => fit(target)));
+// A table that is narrower than its place does not change with it.
+addEventListener('resize', () => document.querySelectorAll('table').forEach((table) => fit(table)));
+function fit(table, anew = false) {
+  const box = table.parentElement;
+  if (box === null || box.clientWidth === 0 || (!anew && table.fitted === box.clientWidth)) return;
+  table.classList.remove('tight', 'stacked');
+  const style = getComputedStyle(box);
+  const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const isWider = () => table.offsetWidth > room + 1;
+  if (isWider()) table.classList.add('tight');
+  if (isWider()) table.classList.replace('tight', 'stacked');
+  table.fitted = box.clientWidth;
+}
+
+// head: [text, kind]; kind 'n' is a number, else text. rows: lists of texts, elements or cells (sort.js).
+// The first `most` rows in the order that was chosen are shown.
+export function tableOf(head, rows, about, most = Infinity) {
+  const key = head.map(([text]) => text).join('\n');
+  const body = h('tbody'), line = h('tr'), sortable = rows.length > 1;
+  const table = h('table', about, h('thead', null, line), body);
+  const draw = () => {
+    const {column, direction} = orders.get(key) || {column: 0, direction: 0};
+    replaceChildren(body, sorted(rows, column, direction).slice(0, most).map((row) => h('tr', null,
+        row.map((content, i) => h('td', {class: head[i][1] === 'n' ? 'n' : null, 'data-label': head[i][0] || null},
+                                  shownOf(content))))));
+    [...line.children].forEach((th, i) => th.hasAttribute('aria-sort') &&
+        th.setAttribute('aria-sort', SAID[i === column ? direction : 0]));
+    fit(table, true);
+  };
+  const choose = (i) => {
+    const {column, direction} = orders.get(key) || {column: i, direction: 0};
+    orders.set(key, {column: i, direction: NEXT[head[i][1] === 'n' ? 'n' : 't'][column === i ? direction : 0]});
+    draw();
+  };
+  head.forEach(([text, kind], i) => line.append(h('th', {
+    class: kind === 'n' ? 'n' : null, scope: 'col', 'aria-sort': sortable && text ? 'none' : null},
+  sortable && text ? h('button', {type: 'button', class: 'sort', click: () => choose(i)}, text) : text)));
+  draw();
+  fits.observe(table);
+  return table;
 }

@@ -3,11 +3,12 @@
 // Draws what the viewport holds of the timeline.
 
 import {data, tables} from './data.js';
-import {causeColour, ink, textOn} from './colours.js';
+import {causeColour, ink, isDark, textOn} from './colours.js';
+import {fitting, forgetLabels, write} from './labels.js';
 import {byId} from './dom.js';
-import {formatNs, formatRate, shortened} from './text.js';
+import {formatNs, formatRate} from './text.js';
 import {colourOf, edgesOf, isOnPath, nameOf} from './events.js';
-import {GUTTER, firstAt, nsPerPixel, rowAt, timeAt, view, xOf} from './viewport.js';
+import {firstAt, nsPerPixel, onScreen, rowAt, timeAt, view, xOf} from './viewport.js';
 import {drawArrows} from './arrows.js';
 import {drawCoverage, isThinned} from './coverage.js';
 import {bandHeight, drawPhaseBand} from './phases.js';
@@ -23,6 +24,7 @@ function prepared(canvas, height) {
   const g = canvas.getContext('2d');
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.clearRect(0, 0, width, height);
+  forgetLabels(canvas);
   g.textBaseline = 'middle', g.direction = 'ltr', g.font = '11.5px system-ui, "DejaVu Sans", sans-serif';
   return g;
 }
@@ -45,20 +47,21 @@ export function drawRuler() {
   const [from, to] = data.run;
   if (to > from) {
     g.fillStyle = ink('shade');
-    const left = Math.max(GUTTER, xOf(from));
+    const left = Math.max(view.gutter, xOf(from));
     g.fillRect(left, 24, Math.max(0, xOf(to) - left), 6);
   }
   g.fillStyle = ink('dim');
-  g.fillText(`${formatNs(view.to - view.from)} shown`, 10, 15);
+  byId('shown').textContent = `${formatNs(view.to - view.from)} shown`;
   // As many digits as distinguish one tick from the next.
   const [scale, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(
       ([each]) => Math.max(Math.abs(view.to), step) >= each) || [1, 'ns'];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
   for (const at of list) {
     const x = xOf(at);
-    if (x < GUTTER) continue;
+    if (x < view.gutter) continue;
     g.fillRect(x, 20, 1, 10);
-    g.fillText(`${(at / scale).toFixed(digits)} ${unit}`, x + 4, 12);
+    const text = `${(at / scale).toFixed(digits)} ${unit}`, room = view.width - x - 6;
+    if (fitting(g, text, room) === text) write(g, text, x + 4, 12, room, {free: true});  // half a number is none
   }
   if (view.area) {
     g.fillStyle = ink('shade');
@@ -156,6 +159,53 @@ function drawPathMark(g, x, y, width) {
 const ALWAYS_LIT = new Set(['piece', 'loss', 'path', 'range']);
 const isDimmed = (kind, row) => view.lit && !ALWAYS_LIT.has(kind) && !isOnPath(kind, row);
 
+// A thin line with a small head.
+function drawInstant(g, x, y, height, marked) {
+  g.fillStyle = ink(marked ? 'text' : 'mark');
+  g.fillRect(x - 0.5, y + 2, 1, height - 3);
+  g.beginPath();
+  g.moveTo(x - 2.5, y + 2), g.lineTo(x + 2.5, y + 2), g.lineTo(x, y + 6);
+  g.fill();
+}
+
+// Where instants are too close to be told apart: how many, as faint columns.
+const COLUMN = 4;
+class Instants {
+  constructor(lanes) {
+    this.columns = Math.ceil(view.width / COLUMN) + 1;
+    this.counts = new Uint32Array(lanes * this.columns);
+    this.alone = new Int32Array(lanes * this.columns);
+  }
+
+  add(lane, i, x) {
+    const at = lane * this.columns + Math.max(0, Math.min(this.columns - 1, Math.floor(x / COLUMN)));
+    ++this.counts[at], this.alone[at] = i;
+  }
+
+  draw(g, track, top) {
+    const {counts} = this, most = counts.reduce((a, b) => Math.max(a, b), 1), height = track.laneHeight - 2;
+    counts.forEach((count, at) => {
+      if (count === 0) return;
+      const column = at % this.columns, y = top + Math.floor(at / this.columns) * track.laneHeight;
+      const beside = (by) => (column + by >= 0 && column + by < this.columns ? counts[at + by] : 0);
+      const i = this.alone[at], kind = track.kinds[i];
+      const dim = isDimmed(kind, track.rows[i]);
+      if (count === 1 && beside(-2) + beside(-1) + beside(1) + beside(2) === 0) {
+        g.globalAlpha = dim ? 0.18 : 1;
+        drawEvent(g, track, i, y, height);
+      } else {
+        const tall = Math.round(height * (0.3 + 0.5 * Math.log1p(count) / Math.log1p(most)));
+        g.fillStyle = ink('mark'), g.globalAlpha = dim ? 0.12 : 0.4;
+        g.fillRect(column * COLUMN, y + height - tall, COLUMN - 1, tall);
+      }
+      g.globalAlpha = 1;
+    });
+  }
+}
+
+// Waits are many and long: they are fainter than what runs.
+const faint = () => (isDark() ? 0.8 : 0.5);
+
 function drawEvent(g, track, i, y, height) {
   const kind = track.kinds[i], row = track.rows[i];
   const right = view.width;
@@ -164,15 +214,18 @@ function drawEvent(g, track, i, y, height) {
   const isInstant = track.begin[i] === track.end[i];
   const x0 = xOf(track.begin[i] - (edges && !isInstant ? edges[0] : 0));
   const x1 = xOf(track.end[i] + (edges && !isInstant ? edges[3] : 0));
-  const x = Math.max(GUTTER, x0), width = Math.max(Math.min(right, x1) - x, 1.2);
+  const x = Math.max(view.gutter, x0), width = Math.max(Math.min(right, x1) - x, 1.2);
   if (isInstant) {
-    g.fillStyle = ink('text');
-    g.beginPath();
-    g.moveTo(x0 - 3.5, y + height), g.lineTo(x0 + 3.5, y + height), g.lineTo(x0, y + 2);
-    g.fill();
+    drawInstant(g, x0, y, height, isMarked(track, i));
+  } else if (track.hatched && width < 4) {
+    g.fillStyle = ink('loss');
+    g.fillRect(x, y, 3, height);  // as short as it is, it is not to be missed
   } else {
     g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourAt(track, i);
+    const alpha = g.globalAlpha;
+    if (kind === 'stall') g.globalAlpha = alpha * faint();
     g.fillRect(x, y, width, height);
+    g.globalAlpha = alpha;
   }
   if (kind === 'job' && g.globalAlpha === 1) {
     // Until its first command starts it waits.
@@ -189,21 +242,22 @@ function drawEvent(g, track, i, y, height) {
       softEdge(g, xOf(track.end[i] - edges[2]), xOf(track.end[i] + edges[3]), y, height, false);
     }
   }
-  if (width > 26 && height > 9) {
-    const name = nameOf(kind, row), most = Math.floor((width - 8) / 6);
-    g.fillStyle = kind === 'piece' || kind === 'stall' ? textOn(colourOf(kind, row)) : ink('text');
+  if (width > 26 && height > 9 && isWhole(y)) {
+    const name = nameOf(kind, row), middle = y + height / 2 - (height > 16 ? 1 : 0);
+    g.fillStyle = kind === 'piece' ? textOn(colourOf(kind, row)) : ink('text');
     if (track.hatched) {
       g.fillStyle = ink('card');
-      g.fillRect(x + 2, y + 1, Math.min(width - 4, g.measureText(shortened(name, most)).width + 4), height - 2);
+      const shown = fitting(g, name, width - 8);
+      if (shown !== '') g.fillRect(x + 2, y + 1, Math.min(width - 4, g.measureText(shown).width + 4), height - 2);
       g.fillStyle = ink('text');
     }
-    if (most > 2) g.fillText(shortened(name, most), x + 4, y + height / 2 - (height > 16 ? 1 : 0), width - 6);
+    write(g, name, x + 4, middle, width - 6, {free: true});
   }
   const {selected, hover, search} = view;
   const found = search && search.has(track) && search.get(track).has(i);
   if ((selected && selected.track === track && selected.i === i) || found ||
       (hover && hover.track === track && hover.i === i)) {
-    g.strokeStyle = found ? ink('bad') : ink('text'), g.lineWidth = selected && selected.i === i &&
+    g.strokeStyle = found ? ink('arrow') : ink('text'), g.lineWidth = selected && selected.i === i &&
         selected.track === track ? 2 : 1;
     g.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 2), height - 1);
     g.lineWidth = 1;
@@ -216,18 +270,24 @@ function drawEvents(g, track, top) {
   const last = new Float64Array(track.lanes).fill(-Infinity);
   const pixel = nsPerPixel();
   const n = track.n, plain = !track.hatched && softest(track) <= pixel;
+  const instants = new Instants(track.lanes);
   for (let i = firstAt(track, view.from); i < n && track.begin[i] <= view.to; ++i) {
     const lane = track.lane[i], end = track.end[i];
     if (end < view.from) continue;
+    if (end === track.begin[i]) {
+      if (isMarked(track, i)) drawEvent(g, track, i, top + lane * track.laneHeight, track.laneHeight - 2);
+      else instants.add(lane, i, xOf(end));
+      continue;
+    }
     // What would lie in the pixel that was drawn last in this lane is not drawn.
     const isShort = end - track.begin[i] < pixel;
     if (isShort && end < last[lane]) continue;
-    const room = end === track.begin[i] ? 5 * pixel : pixel;
-    last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + room);
+    last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + pixel);
     // Where not all are here, what is behind them shows how dense they are.
     const kind = track.kinds[i], row = track.rows[i];
     g.globalAlpha = isDimmed(kind, row) && !isMarked(track, i) ? 0.18 : isShort && thinned ? 0.3 : 1;
-    if (isShort && plain && end > track.begin[i] && !isMarked(track, i)) {
+    if (isShort && plain && !isMarked(track, i)) {
+      if (kind === 'stall') g.globalAlpha *= faint();
       g.fillStyle = colourAt(track, i);
       g.fillRect(xOf(track.begin[i]), top + lane * track.laneHeight, 1.2, track.laneHeight - 2);
       if (isOnPath(kind, row)) drawPathMark(g, xOf(track.begin[i]), top + lane * track.laneHeight, 1.2);
@@ -237,54 +297,67 @@ function drawEvents(g, track, top) {
     drawEvent(g, track, i, top + lane * track.laneHeight, track.laneHeight - 2);
     g.globalAlpha = 1;
   }
+  instants.draw(g, track, top);
 }
+
+export const counterText = ({unit}, value) => (unit === '%' || unit === 'jobs' ? `${Math.round(value)} ${unit}` :
+    formatRate(value, unit.replace(/\/s$/, '')));
 
 function drawCounter(g, track, top) {
   const height = track.laneHeight - 2, {at, values} = track;
-  g.fillStyle = ink('accent'), g.globalAlpha = 0.45;
   let low = 0, high = at.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (at[middle] <= view.from) low = middle + 1; else high = middle;
   }
-  let column = -1, most = 0;
+  // Of each pixel the mean, and fainter the highest.
+  const left = view.gutter, wide = Math.max(0, view.width - left), most = new Float64Array(wide), mean = new Float64Array(wide);
   for (let i = Math.max(0, low - 1); i < at.length && at[i] <= view.to; ++i) {
-    const x = Math.max(GUTTER, xOf(at[i]));
-    const next = Math.min(view.width, i + 1 < at.length ? xOf(at[i + 1]) : x + 1);
-    // Several in a pixel: the highest.
-    most = Math.floor(x) === column ? Math.max(most, values[i]) : values[i];
-    column = Math.floor(x);
-    const tall = track.most > 0 ? values[i] / track.most * height : 0;
-    g.fillRect(x, top + height - tall, Math.max(next - x, 1), tall);
+    const x = Math.max(0, xOf(at[i]) - left), next = i + 1 < at.length ? xOf(at[i + 1]) - left : x + 1;
+    for (let pixel = Math.floor(x); pixel < Math.min(wide, next); ++pixel) {
+      most[pixel] = Math.max(most[pixel], values[i]);
+      mean[pixel] += values[i] * (Math.min(next, pixel + 1) - Math.max(x, pixel));
+    }
+  }
+  g.fillStyle = ink('accent');
+  for (const [heights, alpha] of track.most > 0 ? [[most, 0.2], [mean, 0.35]] : []) {
+    g.globalAlpha = alpha;
+    for (let from = 0, to; from < wide; from = to) {
+      for (to = from + 1; to < wide && heights[to] === heights[from];) ++to;
+      const tall = Math.min(1, heights[from] / track.most) * height;
+      g.fillRect(left + from, top + height - tall, to - from, tall);
+    }
   }
   g.globalAlpha = 1;
   g.fillStyle = ink('dim');
-  const text = track.unit === '%' || track.unit === 'jobs' ? `${Math.round(track.most)} ${track.unit}` :
-      formatRate(track.most, track.unit.replace(/\/s$/, ''));
-  g.textAlign = 'right';
-  g.fillText(text, GUTTER - 6, top + height - 7, 90);
-  g.textAlign = 'left';
+  if (isWhole(top + height - 13)) write(g, counterText(track, track.most), view.gutter - 6, top + height - 7, view.gutter - 20, {align: 'right'});
 }
 
+// Text that what is pinned would cut is left out.
+let edge = 0;
+const isWhole = (y) => y >= edge;
+
 function drawLabel(g, row, y) {
-  if (row.track) {
+  const {track, group} = row;
+  if (track) {
     g.fillStyle = ink('text');
-    g.fillText(shortened(row.track.label, 32), 16,
-               y + Math.min(row.height, row.track.laneHeight) / 2, GUTTER - 24);
+    const label = group && row.pinned ? `${track.label} · ${group.label}` : track.label;
+    const middle = track.shape === 'counter' ? 8 : Math.min(row.height, track.laneHeight) / 2;
+    if (isWhole(y + middle - 6)) write(g, label, 12, y + middle, view.gutter - 18);
     return;
   }
   g.fillStyle = ink('track');
   g.fillRect(0, y, view.width, row.height - 1);
   g.fillStyle = ink('text');
   g.font = '600 ' + g.font;
-  g.fillText(`${row.group.closed ? '▸' : '▾'} ${row.group.label}`, 6, y + row.height / 2);
+  if (isWhole(y + 4)) write(g, `${group.closed ? '▸' : '▾'} ${group.label}`, 6, y + row.height / 2, view.width - 12);
   g.font = g.font.replace(/^(600|bold) /, '');
 }
 
 // Where events were lost, any track may lack some.
 function drawGaps(g) {
-  for (const {track} of view.rows) {
-    if (!track || !track.hatched) continue;
+  for (const track of view.groups.flatMap(({tracks}) => tracks)) {
+    if (!track.hatched) continue;
     g.fillStyle = hatch(g, ink('loss')), g.globalAlpha = 0.22;
     let last = -Infinity;
     for (let i = firstAt(track, view.from); i < track.n && track.begin[i] <= view.to; ++i) {
@@ -303,27 +376,43 @@ export function drawTracks() {
   g.fillStyle = ink('grid');
   for (const at of ticks()[0]) {
     const x = xOf(at);
-    if (x > GUTTER) g.fillRect(x, 0, 1, view.height);
+    if (x > view.gutter) g.fillRect(x, 0, 1, view.height);
   }
-  const first = rowAt(view.top);
-  const shown = first === null ? [] : view.rows.slice(view.rows.indexOf(first)).filter(
-      (row) => row.y < view.top + view.height);
   const rightOfNames = (draw) => {
     g.save();
     g.beginPath();
-    g.rect(GUTTER, 0, view.width - GUTTER, view.height);
+    g.rect(view.gutter, 0, view.width - view.gutter, view.height);
     g.clip();
     draw();
     g.restore();
   };
-  rightOfNames(() => {
+  const drawRows = (from, to, by) => {
+    const first = rowAt(from);
+    const shown = first === null ? [] : view.rows.slice(view.rows.indexOf(first)).filter((row) => row.y < to);
+    rightOfNames(() => {
+      for (const row of shown) {
+        if (row.track && row.track.shape === 'events') drawEvents(g, row.track, row.y - by);
+      }
+    });
     for (const row of shown) {
-      if (row.track && row.track.shape === 'events') drawEvents(g, row.track, row.y - view.top);
+      if (row.track && row.track.shape === 'counter') drawCounter(g, row.track, row.y - by);
+      drawLabel(g, row, row.y - by);
     }
-  });
-  for (const row of shown) {
-    if (row.track && row.track.shape === 'counter') drawCounter(g, row.track, row.y - view.top);
-    drawLabel(g, row, row.y - view.top);
+  };
+  const gutterLine = (from, to) => {
+    g.fillStyle = ink('line');
+    g.fillRect(view.gutter - 1, from, 1, to - from);
+  };
+  gutterLine(view.pinned, view.height);
+  edge = view.pinned;
+  drawRows(view.top + view.pinned, view.top + view.height, view.top);
+  edge = 0;
+  if (view.pinned > 0) {
+    g.clearRect(0, 0, view.width, view.pinned);
+    gutterLine(0, view.pinned);
+    drawRows(0, view.pinned, 0);
+    g.fillStyle = ink('line');
+    g.fillRect(0, view.pinned - 2, view.width, 2);
   }
   rightOfNames(() => {
     drawGaps(g);
@@ -331,21 +420,20 @@ export function drawTracks() {
     drawArea(g);
   });
   g.fillStyle = ink('line');
-  g.fillRect(GUTTER - 1, 0, 1, view.height);
-  if (view.cursor > GUTTER) g.fillRect(view.cursor, 0, 1, view.height);
+  if (view.cursor > view.gutter) g.fillRect(view.cursor, 0, 1, view.height);
 }
 
 function drawArea(g) {
   const {area} = view;
   if (!area) return;
-  const x = xOf(area.from), width = xOf(area.to) - x;
+  const x = xOf(area.from), width = xOf(area.to) - x, top = onScreen(area.top);
   g.fillStyle = ink('shade');
-  g.fillRect(x, area.top - view.top, width, area.bottom - area.top);
+  g.fillRect(x, top, width, onScreen(area.bottom) - top);
   g.fillStyle = ink('accent');
   for (const edge of [x, x + width]) g.fillRect(edge, 0, 1, view.height);
 }
 
-export const shownWindow = () => [timeAt(GUTTER), timeAt(view.width)];
+export const shownWindow = () => [timeAt(view.gutter), timeAt(view.width)];
 export function forgetColours() {
   hatches.clear();
   colours = new WeakMap();

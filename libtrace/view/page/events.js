@@ -77,7 +77,7 @@ const KINDS = {
           colour: (row) => timeColour(pieces.num('class')[row])},
   path: {what: 'on the critical path', table: path, name: (row) => nameAt(path.num('name')[row])},
   recorder: {what: 'the tracer at work', table: tables.recorder, name: () => 'tracer',
-             colour: () => ink('bad')},
+             colour: () => ink('idle')},
 };
 
 export const kindOf = (kind) => KINDS[kind];

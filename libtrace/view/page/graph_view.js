@@ -60,7 +60,7 @@ function drawEdge(edge, a, b) {
     if (edge.gap > 0) group.append(svg('text', {x: middle, y: flat ? y0 - 6 : (y0 + y1) / 2 - 6},
                                        formatNs(edge.gap)));
     group.append(svg('text', {x: middle, y: flat ? y0 + 14 : (y0 + y1) / 2 + 14, class: 'why'},
-                     shortened(edge.reason, 13)));
+                     shortened(edge.reason, 12)));
   }
   return group;
 }
@@ -82,10 +82,10 @@ function nodeButton(node, graph, go) {
     type: 'button', class: 'node' + (node.n === graph.middle ? ' here' : '') +
         (node.critical ? ' critical' : ''),
     tabindex: node.n === graph.middle ? '0' : '-1', 'data-node': node.n,
-    'aria-label': labelOf(node, graph), title: node.name, click: () => go(node.event),
+    'aria-label': labelOf(node, graph), title: `${node.name}\n${node.what} · ${formatNs(node.length)}`, click: () => go(node.event),
     style: {left: node.x + 'px', top: node.y + 'px', width: WIDE + 'px', height: HIGH + 'px',
             'border-left-color': colour}},
-  h('b', null, shortened(node.name, 18)),
+  h('b', null, shortened(node.name, 80)),
   h('span', {class: 'dim'}, `${node.what} · ${node.length > 0 ? formatNs(node.length) : 'instant'}`));
 }
 

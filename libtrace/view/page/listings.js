@@ -4,24 +4,26 @@
 
 import {data, report} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
+import {absentCard} from './absent.js';
 import {phasesCard} from './phases.js';
-import {clean, formatBytes, formatCount, formatNs, formatRate, formatShare, formatSpan,
+import {bytes, cell, count, ns, rate, share, span} from './sort.js';
+import {clean, formatBound, formatBytes, formatCount, formatNs, formatShare, formatSpan,
         shortened} from './text.js';
 
 const MOST = 200;
 const MOST_STACKS = 20;
 
 // A card with a table of `list`, of which the first rows are shown.
-function card(title, list, head, row, note, wide) {
+function card(title, list, head, row, note, wide, most = MOST) {
   if (list.length === 0) return null;
-  const more = list.length > MOST ? `, the first ${MOST} of ${formatCount(list.length)}` : '';
+  const more = list.length > most ? `${note ? ';' : ''} the first ${most} of ${formatCount(list.length)}` : '';
   return h('article', {class: wide ? 'card wide' : 'card'},
            h('h3', null, title, h('span', {class: 'dim'}, `${note ? ' ' + note : ''}${more}`)),
-           tableOf(head, list.slice(0, MOST).map(row)));
+           tableOf(head, list.map(row), null, most));
 }
 
-const name = (text, most = 40) => h('span', {title: clean(text)}, shortened(clean(text), most));
-const span = (stats, key) => (stats[key] ? formatSpan(stats[key]) : '');
+const name = (text, most = 80) => h('span', {class: 'name', title: shortened(clean(text), 2000)}, shortened(clean(text), most));
+const part = (stats, key) => (stats[key] ? span(stats[key]) : '');
 
 function unitsCard() {
   const rows = report.utilisation.flatMap((use) => use.units.map((unit) => ({use, unit})));
@@ -31,11 +33,11 @@ function unitsCard() {
       ({use, unit}) => {
         const [cause, most] = Object.entries(unit.stalls).sort((a, b) => b[1].ns - a[1].ns)[0] || [];
         return [name(`${report.utilisation.length > 1 ? use.device + ' ' : ''}${unit.unit}`),
-                formatShare(unit.busy.share), formatShare(unit.stalled.share),
-                formatShare(unit.idle.share), formatCount(unit.commands),
+                share(unit.busy.share), share(unit.stalled.share),
+                share(unit.idle.share), count(unit.commands),
                 most && most.ns > 0 ? `${clean(cause)} ${formatShare(most.share)}` : '',
-                unit.busy_work_per_s ? formatRate(unit.busy_work_per_s, clean(unit.work_unit)) : '',
-                unit.busy_peak_share ? formatShare(unit.busy_peak_share) : ''];
+                unit.busy_work_per_s ? rate(unit.busy_work_per_s, clean(unit.work_unit)) : '',
+                unit.busy_peak_share ? share(unit.busy_peak_share) : ''];
       }, 'of the time from the first fetch to the last completion');
 }
 
@@ -46,8 +48,8 @@ function latencyCard() {
       ([, stats]) => stats.count > 0);
   return card('Latency', [...stages, ...whole],
       [['stage'], ['where'], ['n', 'n'], ['p50', 'n'], ['p90', 'n'], ['p99', 'n'], ['longest', 'n']],
-      ([stage, stats]) => [stage.replaceAll('_', ' '), stats.where || '', formatCount(stats.count),
-        span(stats, 'p50'), span(stats, 'p90'), span(stats, 'p99'), span(stats, 'max')],
+      ([stage, stats]) => [stage.replaceAll('_', ' '), stats.where || '', count(stats.count),
+        part(stats, 'p50'), part(stats, 'p90'), part(stats, 'p99'), part(stats, 'max')],
       `${formatCount(report.latency.jobs_whole)} of ${formatCount(report.latency.jobs)} jobs seen on both sides`, true);
 }
 
@@ -58,10 +60,10 @@ function transfersCard() {
   return card('Transfers', rows,
       [['direction'], ['size'], ['transfers', 'n'], ['bytes', 'n'], ['time', 'n'], ['achieved', 'n'],
        ['of link', 'n']],
-      ({direction, size, all}) => [name(direction.unit), all ? 'all' : size.up_to_bytes ?
-          `≤ ${formatBytes(size.up_to_bytes)}` : 'larger', formatCount(size.count),
-        formatBytes(size.bytes), formatSpan(size.time), formatRate(size.bytes_per_s, 'B'),
-        size.of_link === null || size.of_link === undefined ? '' : formatShare(size.of_link)]);
+      ({direction, size, all}) => [name(direction.unit), all ? cell(Infinity, 'all') : size.up_to_bytes ?
+          cell(size.up_to_bytes, `≤ ${formatBytes(size.up_to_bytes)}`) : cell(1e300, 'larger'), count(size.count),
+        bytes(size.bytes), span(size.time), rate(size.bytes_per_s, 'B'),
+        size.of_link === null || size.of_link === undefined ? '' : share(size.of_link)]);
 }
 
 function memoryCard() {
@@ -69,16 +71,16 @@ function memoryCard() {
       (use) => use.moved_bytes > 0);
   return card('Device memory', rows,
       [['by'], ['moved', 'n'], ['row hits', 'n'], ['bandwidth', 'n'], ['of peak', 'n']],
-      (use) => [name(use.by), formatBytes(use.moved_bytes),
+      (use) => [name(use.by), bytes(use.moved_bytes),
         use.row_hits + use.row_misses > 0 ?
-            formatShare(use.row_hits / (use.row_hits + use.row_misses)) : '',
-        formatRate(use.bytes_per_s, 'B'), use.of_peak === undefined ? '' : formatShare(use.of_peak)],
+            share(use.row_hits / (use.row_hits + use.row_misses)) : '',
+        rate(use.bytes_per_s, 'B'), use.of_peak === undefined ? '' : share(use.of_peak)],
       'moved in whole bursts while the unit ran; "all" over the window');
 }
 
 const BACK = ' \u2190 ';
 const baseName = (path) => path.slice(path.lastIndexOf('/') + 1);
-const use = (of) => [formatCount(of.calls), formatNs(of.time_ns)];
+const use = (of) => [count(of.calls), ns(of.time_ns)];
 
 // Where in the program the API calls were made: of a trace with stacks.
 function sitesCard() {
@@ -87,10 +89,10 @@ function sitesCard() {
   return card('Call sites', found.sites,
       [['called from'], ['in'], ['calls', 'n'], ['time', 'n'], ['device', 'n'], ['jobs', 'n'],
        ['failed', 'n']],
-      (site) => [name(site.site), h('span', {title: clean(site.object)},
-                                    shortened(clean(baseName(site.object)), 24)), ...use(site),
-        site.device_ns > 0 ? formatNs(site.device_ns) : '', site.jobs ? formatCount(site.jobs) : '',
-        site.failed ? formatCount(site.failed) : ''],
+      (site) => [name(site.site), h('span', {class: 'name', title: clean(site.object)},
+                                    shortened(clean(baseName(site.object)), 40)), ...use(site),
+        site.device_ns > 0 ? ns(site.device_ns) : '', site.jobs ? count(site.jobs) : '',
+        site.failed ? count(site.failed) : ''],
       found.without > 0 ? `${formatCount(found.without)} call${found.without === 1 ? '' : 's'} of no known stack` : '');
 }
 
@@ -98,7 +100,7 @@ function sitesCard() {
 function stackOf({frames, site}) {
   const names = frames.map(clean);
   return h('details', {class: 'frames'},
-           h('summary', null, names[site], h('span', {class: 'dim'},
+           h('summary', {title: shortened(names.slice(site).join(BACK), 2000)}, names[site], h('span', {class: 'dim'},
                names.slice(site + 1).map((each) => BACK + each))),
            h('ol', null, names.map((each, i) => h('li', {class: i < site ? 'dim' : null}, each))));
 }
@@ -106,12 +108,10 @@ function stackOf({frames, site}) {
 function stacksCard() {
   const found = report.call_sites;
   if (!found) return null;
-  const all = found.stacks.length, first = found.stacks.slice(0, MOST_STACKS);
-  return card('Call stacks', first,
+  return card('Call stacks', found.stacks,
       [['stack'], ['frames', 'n'], ['calls', 'n'], ['time', 'n']],
-      (stack) => [stackOf(stack), formatCount(stack.frames.length), ...use(stack)],
-      'by time; from the call\'s site outwards, click for all frames' +
-          (first.length < all ? `; the first ${first.length} of ${formatCount(all)}` : ''));
+      (stack) => [stackOf(stack), count(stack.frames.length), ...use(stack)],
+      'by time; from the call\'s site outwards, click for all frames', false, MOST_STACKS);
 }
 
 // show(phase): in the timeline.
@@ -119,38 +119,38 @@ export function drawTables(show) {
   const ops = card('Ops by device time', report.op_groups,
       [['op'], ['unit'], ['count', 'n'], ['time', 'n'], ['share', 'n'], ['longest', 'n'],
        ['busy', 'n'], ['limited by'], ['of peak', 'n']],
-      (op) => [name(op.op), name(op.unit), formatCount(op.count), formatSpan(op.time),
-        formatShare(op.share), formatSpan(op.longest),
-        op.busy_share === null ? '' : formatShare(op.busy_share), clean(op.limiter),
-        op.peak_share === null ? '' : formatShare(op.peak_share)],
+      (op) => [name(op.op), name(op.unit), count(op.count), span(op.time),
+        share(op.share), span(op.longest),
+        op.busy_share === null ? '' : share(op.busy_share), clean(op.limiter),
+        op.peak_share === null ? '' : share(op.peak_share)],
       'start to end, with stalls; busy: of that and the wait before; of peak: of the unit\'s, stalls in it', true);
   const ranges = card('Ranges', report.range_groups,
       [['range'], ['count', 'n'], ['host time', 'n'], ['longest', 'n'], ['jobs', 'n'],
        ['commands', 'n'], ['device time', 'n']],
       (range) => [h('span', null, '\u00a0'.repeat(3 * Math.min(range.depth, 10)), name(range.range)),
-        formatCount(range.count), formatNs(range.host_ns), formatNs(range.longest_ns),
-        formatCount(range.jobs), formatCount(range.commands), formatSpan(range.device_time)],
+        count(range.count), ns(range.host_ns), ns(range.longest_ns),
+        count(range.jobs), count(range.commands), span(range.device_time)],
       'host time inclusive; device time of the work submitted inside');
   const calls = card('API calls', report.calls,
       [['call'], ['count', 'n'], ['total', 'n'], ['p50', 'n'], ['p99', 'n'], ['longest', 'n'],
        ['bytes', 'n'], ['jobs', 'n'], ['failed', 'n']],
-      (call) => [name(call.call), formatCount(call.time.count), span(call.time, 'total'),
-        span(call.time, 'p50'), span(call.time, 'p99'), span(call.time, 'max'),
-        call.bytes ? formatBytes(call.bytes) : '', call.jobs ? formatCount(call.jobs) : '',
-        call.failed ? formatCount(call.failed) : '']);
+      (call) => [name(call.call), count(call.time.count), part(call.time, 'total'),
+        part(call.time, 'p50'), part(call.time, 'p99'), part(call.time, 'max'),
+        call.bytes ? bytes(call.bytes) : '', call.jobs ? count(call.jobs) : '',
+        call.failed ? count(call.failed) : '']);
   replaceChildren(byId('tables'), h('div', {class: 'tables'}, ops, phasesCard(show), calls, sitesCard(),
-                                    stacksCard(), ranges, latencyCard(), unitsCard(), transfersCard(), memoryCard()));
+                                    stacksCard(), ranges, latencyCard(), unitsCard(), transfersCard(), memoryCard(), absentCard()));
 }
 
 function clocksCard() {
   return card('Device clocks', report.clocks,
       [['device'], ['rate', 'n'], ['samples', 'n'], ['rejected', 'n'], ['round trip', 'n'],
        ['residual p99', 'n'], ['bound p50', 'n'], ['p99', 'n'], ['largest', 'n'], ['outside', 'n']],
-      (clock) => (clock.valid ? [name(clock.device), `${clock.rate_ppm.toFixed(3)} ppm`,
-        formatCount(clock.samples), formatCount(clock.samples_rejected),
-        formatNs(clock.round_trip_median_ns), formatNs(clock.residual_p99_ns),
-        '±' + formatNs(clock.bound_p50_ns), '±' + formatNs(clock.bound_p99_ns),
-        '±' + formatNs(clock.bound_max_ns), formatCount(clock.events_outside)] :
+      (clock) => (clock.valid ? [name(clock.device), cell(clock.rate_ppm, `${clock.rate_ppm.toFixed(3)} ppm`),
+        count(clock.samples), count(clock.samples_rejected),
+        ns(clock.round_trip_median_ns), ns(clock.residual_p99_ns),
+        cell(clock.bound_p50_ns, formatBound(clock.bound_p50_ns)), cell(clock.bound_p99_ns, formatBound(clock.bound_p99_ns)),
+        cell(clock.bound_max_ns, formatBound(clock.bound_max_ns)), count(clock.events_outside)] :
         [name(clock.device), name(clock.error, 90), '', '', '', '', '', '', '', '']));
 }
 
@@ -166,7 +166,7 @@ function tracerCard() {
       ['events on traced threads', formatSpan(tracer.events)],
       ['the recorder\'s work', `${formatSpan(tracer.recorder)}, woken ${formatCount(tracer.wakes)} times`],
     ] : [['', 'its effect on the run was not calibrated in this recording']])];
-  return card('The tracer\'s own cost', rows, [['what'], ['']], (row) => row);
+  return card('The tracer\'s own cost', rows, [['what'], ['how much']], (row) => row);
 }
 
 export function drawTrust() {
@@ -192,16 +192,15 @@ export function drawTrust() {
     clocksCard(),
     card('Losses at each hop', losses.hops,
          [['hop'], ['in', 'n'], ['out', 'n'], ['lost', 'n'], ['refused', 'n']],
-         (hop) => [name(hop.hop), formatCount(hop.in), formatCount(hop.out), formatCount(hop.lost),
-                   formatCount(hop.bad)]),
+         (hop) => [name(hop.hop), count(hop.in), count(hop.out), count(hop.lost), count(hop.bad)]),
     card('Spans of losses', losses.spans, [['hop'], ['events', 'n'], ['from, ns', 'n'], ['to, ns', 'n']],
-         (each) => [name(each.hop), formatCount(each.count), each.first_at_ns ?? 'unknown',
-                    each.last_at_ns ?? 'unknown']),
+         (each) => [name(each.hop), count(each.count), each.first_at_ns ?? cell(null, 'unknown'),
+                    each.last_at_ns ?? cell(null, 'unknown')]),
     file, counted,
     card('Conservation laws', conservation, [['law'], ['state'], ['checked', 'n'], ['broken', 'n']],
          (law) => [h('span', {class: 'wrap'}, clean(`${law.device ? law.device + ': ' : ''}${law.text}`),
                      law.note ? h('span', {class: 'dim'}, ': ' + clean(law.note)) : null),
-                   law.state, formatCount(law.checked), formatCount(law.broken)]),
+                   law.state, count(law.checked), count(law.broken)]),
     tracerCard(),
     card('Sources that were not attached', attached, [['source'], ['why']],
          (probe) => [name(probe.probe), h('span', {class: 'wrap'}, clean(probe.reason || ''))]),

@@ -62,7 +62,7 @@ async function look(changed) {
 
 export function startLive(changed) {
   if (!isLive()) return;
-  byId('ruler-box').append(h('button', {id: 'live', type: 'button', 'aria-pressed': 'true',
+  byId('tools').append(h('button', {id: 'live', type: 'button', 'aria-pressed': 'true',
                                         click: () => follow(!following)}));
   say({going: true, bytes: 0});
   for (const name of ['wheel', 'pointerdown']) {

@@ -13,10 +13,14 @@ import {drawTimeline, goToHit, inspect, keyUp, light, onChange, selectArea, sele
         timelineKey} from './timeline.js';
 import {showGraph} from './details.js';
 import {search} from './search.js';
-import {readAddress, showAddress} from './address.js';
+import {readAddress, rememberQuery, showAddress} from './address.js';
 import {startLive} from './live.js';
+import {startTooltips} from './tooltip.js';
+import {takeArrangement} from './track_menu.js';
 import {drawCharts} from './charts.js';
 import {drawTables, drawTrust} from './listings.js';
+import {drawQuery, whenAsked} from './query.js';
+import {isPaired, startPair} from './pair.js';
 
 const TABS = {
   overview: ['Overview', () => resizeOverview()],
@@ -27,6 +31,7 @@ const TABS = {
     showPhase(phase);
   })],
   trust: ['Trust', () => drawTrust()],
+  query: ['Query', () => drawQuery(readAddress().sql)],
 };
 let tab = 'overview';
 
@@ -46,7 +51,7 @@ const KEY_HELP = [
   ['Shift + wheel, Shift + drag, drag the ruler', 'pan'], ['drag', 'select an area'],
   ['← →', 'the event before, after'], ['↑ ↓', 'the track above, below'],
   ['[ ]', 'along the arrows'], ['F', 'show the selection'], ['R, 0', 'the run, the whole recording'],
-  ['C', 'light up the critical path'], ['G', 'the dependency graph of the selection'], ['/', 'search'], ['N, P', 'next, previous hit'], ['click a phase', 'show it'], ['1 to 5', 'the views'], ['Esc', 'select nothing'],
+  ['C', 'light up the critical path'], ['G', 'the dependency graph of the selection'], ['T, click a name', 'pin, hide, move tracks'], ['/', 'search'], ['N, P', 'next, previous hit'], ['click a phase', 'show it'], ['1 to 6', 'the views'], ['Ctrl + Enter', 'run the query'], ['Esc', 'select nothing'],
 ];
 
 function showHelp() {
@@ -60,14 +65,15 @@ function showHelp() {
 
 function keyDown(event) {
   const target = event.target;
+  if (target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return;
   if (target instanceof HTMLInputElement) {
     if (event.key === 'Escape') target.blur();
     return;
   }
-  if (byId('keys').open) return;
+  if (document.querySelector('dialog[open]')) return;
   const number = Number(event.key);
   const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-  if (plain && number >= 1 && number <= 5) {
+  if (plain && number >= 1 && number <= Object.keys(TABS).length) {
     open(Object.keys(TABS)[number - 1]);
   } else if (event.key === '/') {
     byId('search').focus();
@@ -104,7 +110,7 @@ function buildTitle() {
   const devices = report.devices.map((device) => `${clean(device.name)} PCIe gen ${
       device.link_generation} x${device.link_width}`).join(', ');
   document.title = shortened(command, 60) + ' - acceltrace';
-  replaceChildren(byId('title'), shortened(command, 80), h('span', {class: 'dim'},
+  replaceChildren(byId('title'), shortened(command, 200), h('span', {class: 'dim'},
       `  ${date}${trace.host ? ' on ' + shortened(clean(trace.host), 40) : ''}  ${
           shortened(devices, 80)}${part}`));
   byId('title').title = byId('title').textContent;
@@ -132,7 +138,7 @@ function buildNotice() {
 }
 
 function searchFor(text) {
-  byId('search').value = text;
+  byId('search').value = clean(text);
   open('timeline');
   search(text);
   goToHit(1);
@@ -140,6 +146,7 @@ function searchFor(text) {
 
 function applyAddress() {
   const address = readAddress();
+  takeArrangement(address.arranged);
   if (address.window) show(...address.window);
   if (address.lit) light(true);
   if (address.graph) showGraph(true);
@@ -172,8 +179,10 @@ function start() {
   });
   overview();
   startTimeline();
+  startTooltips();
   onRedraw(() => tab === 'timeline' && drawTimeline());
   onChange(() => showAddress(tab, byId('search').value));
+  whenAsked((sql) => rememberQuery(sql));
   byId('search-form').addEventListener('submit', (event) => {
     event.preventDefault();
     if (tab !== 'timeline') open('timeline');
@@ -184,6 +193,7 @@ function start() {
   byId('help').addEventListener('click', showHelp);
   whenThemeChanges(() => {
     forgetColours();
+    overview();
     open(tab);
     invalidate();
   });
@@ -192,6 +202,8 @@ function start() {
   addEventListener('resize', () => TABS[tab][1]());
   addEventListener('hashchange', applyAddress);
   applyAddress();
+  if (isPaired()) open('timeline');
+  startPair(selectById, (from, to) => selectArea({from, to, top: 0, bottom: view.total}));
   startLive(() => {
     buildTitle();
     overview();

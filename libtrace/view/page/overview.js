@@ -3,10 +3,13 @@
 // The first screen: what limits this run, where, how sure that is, and what would help.
 
 import {data, report, sharesOf} from './data.js';
-import {causeColour, classColour, ink, textOn, timeColour} from './colours.js';
+import {ink, textOn, timeColour, unitColours} from './colours.js';
+import {forgetLabels, widest, write} from './labels.js';
+import {ns, share, span} from './sort.js';
+import {explain, explainChildren} from './tooltip.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
-import {changes, isTransfer, predicted, ranked} from './advice.js';
-import {clean, formatCount, formatNs, formatShare, formatSpan, sentence,
+import {changes, predicted, ranked} from './advice.js';
+import {clean, formatBound, formatCount, formatNs, formatShare, formatSpan, sentence,
         shortened} from './text.js';
 
 const STANDING = {
@@ -44,7 +47,8 @@ function tiles() {
   const {losses, causality, clocks, breakdown, trace} = report;
   const damage = losses.damaged_stretches + losses.bad_packets + losses.missing_packets;
   const lost = losses.lost + losses.bad + losses.unusable_rows;
-  const bounds = clocks.filter((clock) => clock.valid).map((clock) => clock.bound_p99_ns);
+  const bounds = clocks.filter((clock) => clock.valid).map(
+      (clock) => clock.bound_p99_ns ?? Infinity);
   const recorded = trace.stop_at_ns ? `of ${formatNs(trace.stop_at_ns - trace.start_at_ns)} recorded` :
       'the recording did not end in good order';
   const broken = report.conservation.filter((law) => law.state === 'broken').length;
@@ -55,7 +59,7 @@ function tiles() {
      damage > 0 ? `file damaged at ${formatCount(damage)} places` :
          lost > 0 ? 'where and when: see Trust' : losses.has_accounts ? 'every hop accounts for its events' : 'hops unknown',
      lost + damage > 0],
-    ['Clock', bounds.length ? '±' + formatNs(Math.max(...bounds)) :
+    ['Clock', bounds.length ? formatBound(Math.max(...bounds)) :
         clocks.length ? 'unknown' : 'host only', 'of device times, p99',
      clocks.some((clock) => !clock.valid)],
     ['Checks', causality.violations + broken === 0 ? 'hold' :
@@ -74,7 +78,7 @@ function headline() {
   const text = clean(verdict.text).replace(/(\d) %/g, '$1\u00a0%');
   if (verdict.caveats.length === 0) return sentence(text);
   if (verdict.standing === 'inconclusive') {
-    return sentence('no verdict: ' + text.replace(/^inconclusive: /, '').split('; ').pop());
+    return sentence('no verdict: ' + text.replace(/^(inconclusive|not to be seen in what was recorded): /, '').split('; ').pop());
   }
   return sentence(text.replace(/(, whatever is missing|, although).*$/, '$1').replace(
       /, although$/, ''));
@@ -92,7 +96,7 @@ function verdictCard() {
   const {verdict} = report;
   const [standing, why] = STANDING[verdict.standing] || [verdict.standing, ''];
   const shown = verdict.caveats.slice(0, 3);
-  return h('article', {class: 'card verdict', 'data-standing': verdict.standing},
+  return h('article', {class: 'card verdict', 'data-fault': verdict.caveats.some(({fault}) => fault)},
            h('div', {class: 'verdict-text'},
              h('h2', null, headline(), ' ', h('span', {class: 'badge', title: why}, standing)),
              limits(), evidence(),
@@ -109,31 +113,33 @@ function breakdownCard() {
   const entries = data.classes.map((each, index) => ({...each, index,
                                                       span: breakdown.classes[each.name]}));
   const shown = entries.filter((each) => each.span && each.span.ns > 0);
-  const bar = h('div', {class: 'stack', role: 'img',
+  const bar = explainChildren(h('div', {class: 'stack', role: 'img',
                         'aria-label': shown.map((each) => `${each.text} ${
                             formatShare(each.span.share)}`).join(', ')},
                 shown.map((each) => {
                   const colour = timeColour(each.index);
                   return h('span', {style: {'flex-grow': String(Math.max(each.span.share, 0.002)),
                                             background: colour, color: textOn(colour)},
-                                    title: `${each.text}: ${formatSpan(each.span)}`},
-                           each.span.share > 0.06 ? formatShare(each.span.share) : '');
-                }));
+                                    'data-tip': `${each.text}: ${formatSpan(each.span)}, ${formatShare(each.span.share)}`},
+                           each.span.share > 0.13 ? formatShare(each.span.share) : '');
+                })));
   const rows = shown.sort((a, b) => b.span.ns - a.span.ns).map((each) => [
     h('span', null, h('i', {class: 'key', style: {background: timeColour(each.index)}}), each.text),
-    formatShare(each.span.share), formatSpan(each.span)]);
+    share(each.span.share), span(each.span)]);
   return h('article', {class: 'card'}, h('h3', null, 'Where the time went'), bar,
            rows.length ? tableOf([['each instant counts once'], ['share', 'n'], ['time', 'n']], rows) :
            h('p', {class: 'dim'}, 'No device was used in what the trace holds.'));
 }
 
 // How much of the run a change would save, as a bar, and between what.
-function gainBar({share, lo, hi}, most) {
-  const at = (value) => `${(Math.max(0, value) / most * 100).toFixed(2)}%`;
-  return h('span', {class: 'gain-bar', 'aria-hidden': 'true'},
-           h('i', {class: 'gain-fill', style: {width: at(share)}}),
-           h('i', {class: 'gain-range', style: {left: at(lo),
-                                                width: at(Math.max(0, hi) - Math.max(0, lo))}}));
+function gainBar({title, gain}, most) {
+  const at = (value) => `${(Math.max(0, value) / most * 100).toFixed(2)}%`, {lo, hi} = gain;
+  const bar = h('span', {class: 'gain-bar', role: 'img', 'aria-label': title},
+                h('i', {class: 'gain-fill', style: {width: at(gain.share)}}),
+                h('i', {class: 'gain-range', style: {left: at(lo),
+                                                     width: at(Math.max(0, hi) - Math.max(0, lo))}}));
+  return explain(bar, () => [{x: 0, y: 0, w: bar.clientWidth, h: bar.clientHeight,
+                              text: `${title}: saves ${formatShare(gain.share)} of the run, between ${between(lo, hi)}`}]);
 }
 
 const between = (lo, hi) => `${(Math.max(0, lo) * 100).toFixed(1)} to ${(hi * 100).toFixed(1)} %`;
@@ -142,7 +148,7 @@ const between = (lo, hi) => `${(Math.max(0, lo) * 100).toFixed(1)} to ${(hi * 10
 function gainItem(item, most, explained) {
   return h('li', null,
            h('div', {class: 'gain'}, h('b', {class: 'gain-name', title: item.about || ''}, item.title),
-             gainBar(item.gain, most), h('b', {class: 'n'}, formatShare(item.gain.share)),
+             gainBar(item, most), h('b', {class: 'n'}, formatShare(item.gain.share)),
              h('span', {class: 'dim n', title: 'under other readings of what the trace leaves open'},
                between(item.gain.lo, item.gain.hi))),
            explained && item.what ?
@@ -183,17 +189,23 @@ function helpCard() {
              h('p', {class: 'dim'}, 'Nothing to rank.'));
 }
 
+const LONGEST = 80;
+const named = (name) => h('span', {class: 'name', title: shortened(clean(name), 2000)}, shortened(clean(name), LONGEST));
+
+// A name that leads to the events that have it; what stands for the rest of a list leads nowhere.
+const REST = new Set(['', '(others)']);
+const linkOf = (name, go) => (REST.has(name) ? named(name || '(unnamed)') :
+    h('button', {class: 'link name', type: 'button', title: shortened(clean(name), 2000), click: () => go(name)},
+      shortened(clean(name), LONGEST)));
+
 function pathTable(title, rows, go) {
   const shown = rows.slice(0, isTall() ? 9 : 4);
   if (shown.length === 0) return null;
   return h('div', null, tableOf([[title], ['where'], ['', ''], ['share', 'n'], ['time', 'n']],
       shown.map((each) => [
-        go ? h('button', {class: 'link', type: 'button', title: clean(each.name),
-                          click: () => go(each.name)}, shortened(clean(each.name), 30)) :
-          h('span', {title: clean(each.name)}, shortened(clean(each.name), 30)),
-        shortened(clean(each.where), 12),
-        h('i', {class: 'meter'}, h('i', {style: {width: `${(each.share * 100).toFixed(1)}%`}})),
-        formatShare(each.share), formatNs(each.ns)])));
+        go ? linkOf(each.name, go) : named(each.name), named(each.where),
+        h('i', {class: 'meter', title: formatShare(each.share)}, h('i', {style: {width: `${(each.share * 100).toFixed(1)}%`}})),
+        share(each.share), ns(each.ns)])));
 }
 
 function pathCard(searchFor, lightUp) {
@@ -212,17 +224,13 @@ function pathCard(searchFor, lightUp) {
              pathTable('by layer', path.layers, null) || pathTable('by API call', path.calls, searchFor)));
 }
 
-const LABEL = 120;
 // Screens with more room show more.
 const isTall = () => innerHeight > 1000;
 
 function opsCard(go) {
   const ops = report.op_groups.slice(0, isTall() ? 14 : 8);
   const rows = ops.map((op) => [
-    h('button', {class: 'link', type: 'button', title: clean(op.op),
-                 click: () => go(op.op)}, shortened(clean(op.op), 22)),
-    h('span', {title: isTransfer(op) ? 'a transfer' : 'on the device'}, shortened(clean(op.unit), 12)),
-    formatShare(op.share), formatSpan(op.time), shortened(clean(op.limiter), 12)]);
+    linkOf(op.op, go), named(op.unit), share(op.share), span(op.time), named(op.limiter)]);
   return h('article', {class: 'card roomy'},
            h('h3', null, 'Most device time', h('span', {class: 'dim'},
                ` the first ${ops.length} of ${report.op_groups.length} ops`)),
@@ -238,18 +246,21 @@ function glanceCard(open) {
                                   'and what each unit did. Enter opens the timeline.'});
   canvas.addEventListener('click', (event) => {
     const box = canvas.getBoundingClientRect();
-    open((event.clientX - box.left - LABEL) / (box.width - LABEL));
+    open((event.clientX - box.left - glance.left) / (box.width - glance.left));
   });
   canvas.addEventListener('keydown', (event) => event.key === 'Enter' && open(0.5));
+  explain(canvas, () => glance.marks);
+  const colours = unitColours();
   return h('article', {class: 'card wide glance-card'},
            h('h3', null, 'The run at a glance', h('span', {class: 'dim'},
                ' click a place to see it in the timeline; units: '),
-             [['busy', classColour(0)], ['runs, held up', causeColour(0)],
-              ['waits', ink('idle')]].map(([text, colour]) => [
-               h('i', {class: 'key', style: {background: colour}}),
-               h('span', {class: 'dim'}, text + '  ')])), canvas);
+             ['busy', 'runs, held up', 'waits'].map((text, i) => [
+               h('span', {class: 'dim key-of'}, h('i', {class: 'key', style: {background: colours[i]}}), text), ' '])),
+           canvas);
 }
 
+// Where its strips begin, and what its marks say.
+let glance = {left: 0, marks: []};
 
 function drawGlance(canvas) {
   const {series} = data;
@@ -265,32 +276,39 @@ function drawGlance(canvas) {
   const g = canvas.getContext('2d');
   g.scale(ratio, ratio);
   g.font = '12px sans-serif', g.textBaseline = 'middle';
-  const column = (width - LABEL) / series.bins;
+  forgetLabels(canvas);
+  const nameOf = (unit) => (data.devices.length > 1 ? clean(data.devices[unit.device].name) + ' ' : '') +
+      clean(data.devices[unit.device].units[unit.unit].name);
+  const labels = ['time went to', ...units.map(nameOf)];
+  const left = widest(g, labels, width / 4) + 10;
+  const column = (width - left) / series.bins, bin = (series.end - series.begin) / series.bins;
+  const marks = [];
+  // layers: [name, shares, colour].
   const strip = (y, label, layers) => {
     g.fillStyle = ink('text');
-    g.fillText(label, 0, y + STRIP / 2, LABEL - 8);
+    write(g, label, 0, y + STRIP / 2, left - 8);
     g.fillStyle = ink('track');
-    g.fillRect(LABEL, y, width - LABEL, STRIP);
-    for (let bin = 0; bin < series.bins; ++bin) {
+    g.fillRect(left, y, width - left, STRIP);
+    for (let b = 0; b < series.bins; ++b) {
       let below = 0;
-      for (const [shares, colour] of layers) {
-        if (shares[bin] === 0) continue;
+      for (const [, shares, colour] of layers) {
+        if (shares[b] === 0) continue;
         g.fillStyle = colour;
-        g.fillRect(LABEL + bin * column, y + STRIP * (1 - below - shares[bin]), column + 0.5,
-                   STRIP * shares[bin]);
-        below += shares[bin];
+        g.fillRect(left + b * column, y + STRIP * (1 - below - shares[b]), column + 0.5,
+                   STRIP * shares[b]);
+        below += shares[b];
       }
+      marks.push({x: left + b * column, y, w: column, h: STRIP, text: () => [
+        `${label}, ${formatNs(b * bin)} to ${formatNs((b + 1) * bin)}`,
+        ...layers.filter(([, shares]) => shares[b] > 0).map(([name, shares]) => `${name}: ${formatShare(shares[b])}`)].join('\n')});
     }
   };
-  strip(0, 'time went to', series.classes.map((text, i) => [sharesOf(text), timeColour(i)]));
-  units.forEach((unit, i) => {
-    const device = data.devices[unit.device];
-    const label = (data.devices.length > 1 ? clean(device.name) + ' ' : '') +
-        clean(device.units[unit.unit].name);
-    strip((i + 1) * (STRIP + 3), shortened(label, 18),
-          [[sharesOf(unit.busy), classColour(0)], [sharesOf(unit.stalled), causeColour(0)],
-           [sharesOf(unit.waiting), ink('idle')]]);
-  });
+  strip(0, labels[0], series.classes.map((text, i) => [data.classes[i].text, sharesOf(text), timeColour(i)]));
+  const [busy, heldUp, waits] = unitColours();
+  units.forEach((unit, i) => strip((i + 1) * (STRIP + 3), labels[i + 1],
+      [['busy', sharesOf(unit.busy), busy], ['runs, held up', sharesOf(unit.stalled), heldUp],
+       ['waits', sharesOf(unit.waiting), waits]]));
+  glance = {left, marks};
 }
 
 // open(share): the timeline at a place of the run; searchFor(name); lightUp(): the path in it.

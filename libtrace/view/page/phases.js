@@ -5,8 +5,10 @@
 import {data, report} from './data.js';
 import {EIGHT, ink, textOn} from './colours.js';
 import {h, tableOf} from './dom.js';
-import {clean, formatBytes, formatCount, formatNs, formatShare, shortened} from './text.js';
-import {GUTTER, view, xOf} from './viewport.js';
+import {clean, formatCount, formatNs, formatShare} from './text.js';
+import {view, xOf} from './viewport.js';
+import {fitting, write} from './labels.js';
+import {bytes, count, ns} from './sort.js';
 
 const BAND = 17;
 const KINDS = ['load', 'prefill', 'decode', 'rounds', 'work'];
@@ -43,17 +45,15 @@ export const phaseAt = (time) =>
 // From y on.
 export function drawPhaseBand(g, y) {
   for (const phase of phases()) {
-    const left = Math.max(GUTTER, xOf(phase.from)), right = Math.min(view.width, xOf(phase.to));
-    if (right <= GUTTER || left >= view.width) continue;
+    const left = Math.max(view.gutter, xOf(phase.from)), right = Math.min(view.width, xOf(phase.to));
+    if (right <= view.gutter || left >= view.width) continue;
     const width = Math.max(1, right - left), colour = colourOf(phase);
     g.fillStyle = colour;
     g.fillRect(left, y, Math.max(1, width - 1), BAND - 2);
     if (width < 30) continue;
     g.fillStyle = phase.phase === 'idle' ? ink('text') : textOn(colour);
-    const room = Math.floor((width - 8) / 6.5);
-    const limiter = limiterOf(phase), full = clean(phase.phase) + (limiter ? ` · ${limiter}` : '');
-    g.fillText(shortened(full.length <= room ? full : clean(phase.phase), room), left + 4,
-               y + BAND / 2 - 1);
+    const limiter = limiterOf(phase), kind = clean(phase.phase), full = kind + (limiter ? ` · ${limiter}` : '');
+    write(g, fitting(g, full, width - 8) === full ? full : kind, left + 4, y + BAND / 2 - 1, width - 8);
   }
 }
 
@@ -67,10 +67,10 @@ export function phasesCard(go) {
                    `; the first ${MOST} of ${formatCount(list.length)}` : ''))),
            tableOf([['phase'], ['begin', 'n'], ['time', 'n'], ['rounds', 'n'], ['jobs', 'n'],
                     ['copied in', 'n'], ['copied out', 'n'], ['1.25x of it saves']],
-               list.slice(0, MOST).map((phase) => [
+               list.map((phase) => [
                  h('button', {class: 'link', type: 'button', click: () => go(phase)},
                    clean(phase.phase)),
-                 formatNs(phase.begin_ns), formatNs(phase.to - phase.from),
-                 phase.rounds > 0 ? formatCount(phase.rounds) : '-', formatCount(phase.jobs),
-                 formatBytes(phase.bytes_in), formatBytes(phase.bytes_out), limiterOf(phase)])));
+                 ns(phase.begin_ns), ns(phase.to - phase.from),
+                 phase.rounds > 0 ? count(phase.rounds) : '', count(phase.jobs),
+                 bytes(phase.bytes_in), bytes(phase.bytes_out), limiterOf(phase)]), null, MOST));
 }

@@ -4,8 +4,10 @@
 
 import {h} from './dom.js';
 import {ink} from './colours.js';
+import {forgetLabels, write} from './labels.js';
+import {explain} from './tooltip.js';
 
-const LEFT = 74, RIGHT = 12, TOP = 10, BOTTOM = 24;
+const LEFT = 70, RIGHT = 12, TOP = 10, BOTTOM = 24;
 
 export function scale(from, to, low, high) {
   const of = (value) => low + (value - from) / ((to - from) || 1) * (high - low);
@@ -32,14 +34,11 @@ export function frame(g, box, x, y, texts) {
   for (const tick of x ? x.ticks : []) g.fillRect(x(tick), box.top, 1, box.bottom - box.top);
   for (const tick of y ? y.ticks : []) g.fillRect(box.left, y(tick), box.right - box.left, 1);
   g.fillStyle = ink('dim');
-  g.textAlign = 'center';
   for (const tick of x ? x.ticks : []) {
     const text = texts.x(tick), half = g.measureText(text).width / 2;
-    g.fillText(text, Math.min(x(tick), g.canvas.clientWidth - half), box.bottom + 11);
+    write(g, text, Math.min(x(tick), g.canvas.clientWidth - half - 1), box.bottom + 11, 2 * half + 1, {align: 'center', free: true});
   }
-  g.textAlign = 'right';
-  for (const tick of y ? y.ticks : []) g.fillText(texts.y(tick), box.left - 6, y(tick), LEFT - 10);
-  g.textAlign = 'left';
+  for (const tick of y ? y.ticks : []) write(g, texts.y(tick), box.left - 6, y(tick), box.left - 8, {align: 'right', free: true});
   g.fillRect(box.left, box.bottom, box.right - box.left, 1);
 }
 
@@ -78,12 +77,21 @@ export function points(g, list, radius) {
 
 export function legend(entries) {
   return h('p', {class: 'dim legend'}, entries.flatMap(([text, colour]) => [
-    h('i', {class: 'key', style: {background: colour}}), text + '  ']));
+    h('span', null, h('i', {class: 'key', style: {background: colour}}), text), ' ']));
 }
 
-// A card with a canvas; draw(context, box) is called when the canvas gets the event "draw".
+// The marks of series along x: for each of n bins a column of the box; said(i) is what is there.
+export const columns = (box, n, x, said) => Array.from({length: n}, (_, i) => (
+  {x: x(i), w: Math.max(1, x(i + 1) - x(i)), y: box.top, h: box.bottom - box.top, text: () => said(i)}));
+
+const AROUND = 5;
+export const around = (x, y, text) => ({x: x - AROUND, y: y - AROUND, w: 2 * AROUND, h: 2 * AROUND, text});
+
+// A card with a canvas; draw(context, box) is called when the canvas gets the event "draw": the marks that
+// it drew, for tooltips.
 export function plot(title, above, draw, below) {
-  const canvas = h('canvas', {role: 'img', 'aria-label': title});
+  const canvas = h('canvas', {role: 'img', 'aria-label': `${title}; arrow keys step through it`});
+  let marks = [];
   canvas.addEventListener('draw', () => {
     const ratio = devicePixelRatio, width = canvas.clientWidth, height = canvas.clientHeight;
     if (width === 0) return;
@@ -91,7 +99,9 @@ export function plot(title, above, draw, below) {
     const g = canvas.getContext('2d');
     g.scale(ratio, ratio);
     g.font = '11px system-ui, "DejaVu Sans", sans-serif', g.textBaseline = 'middle';
-    draw(g, {left: LEFT, right: width - RIGHT, top: TOP, bottom: height - BOTTOM});
+    forgetLabels(canvas);
+    marks = draw(g, {left: LEFT, right: width - RIGHT, top: TOP, bottom: height - BOTTOM}) || [];
   });
+  explain(canvas, () => marks);
   return h('article', {class: 'card'}, h('h3', null, title), above, canvas, below);
 }

@@ -3,7 +3,7 @@
 // Finds events by a part of their names.
 
 import {byId} from './dom.js';
-import {formatCount} from './text.js';
+import {clean, formatCount} from './text.js';
 import {nameOf} from './events.js';
 import {ask, isServed} from './source.js';
 import {invalidate, view} from './viewport.js';
@@ -15,9 +15,26 @@ let hits = [], first = 0, count = 0;
 let at = -1;
 let wanted = '', asked = Promise.resolve();
 
+// Whether a name in small letters holds what is wanted. [A-B] in it is also any number from A to B, as the
+// report folds names: analysis/names.h.
+function matcher(text) {
+  const parts = text.split(/\[(\d+)-(\d+)\]/);
+  if (parts.length === 1) return (name) => name.includes(text);
+  const literal = (part) => part.replace(/[.*+?^${}()|[\]\\\/-]/g, '\\$&');
+  let source = literal(parts[0]);
+  const limits = [];
+  for (let i = 1; i < parts.length; i += 3) {
+    limits.push([Number(parts[i]), Number(parts[i + 1])]);
+    source += '(?<!\\d)(\\d+)(?!\\d)' + literal(parts[i + 2]);
+  }
+  const pattern = new RegExp(source, 'g');
+  const fits = (match) => limits.every(([least, most], i) => match[i + 1] >= least && match[i + 1] <= most);
+  return (name) => name.includes(text) || [...name.matchAll(pattern)].some(fits);
+}
+
 // What of the events that are here has the name.
 function found() {
-  const list = [], matches = new Map();  // names are few
+  const list = [], matches = new Map(), isWanted = matcher(wanted);  // names are few
   view.search = new Map();
   for (const group of view.groups) {
     for (const track of group.tracks) {
@@ -25,7 +42,7 @@ function found() {
         const name = nameOf(track.kinds[i], track.rows[i]);
         let matching = matches.get(name);
         if (matching === undefined) {
-          matches.set(name, matching = name.toLowerCase().includes(wanted));
+          matches.set(name, matching = isWanted(name.toLowerCase()));
         }
         if (!matching) continue;
         list.push({track, i});
@@ -43,21 +60,21 @@ export function searchLoaded() {
 }
 
 async function searchServed(text) {
-  const answer = await ask('search', {q: text, at: Math.floor(view.from)});
-  if (answer === null || text !== wanted) return;
+  const of = wanted, answer = await ask('search', {q: text, at: Math.floor(view.from)});
+  if (answer === null || of !== wanted) return;
   ({count, first} = answer);
   hits = answer.hits.map(([kind, row, begin]) => ({kind, row, begin}));
   showCount();
 }
 
 export function search(text) {
-  wanted = text.trim().toLowerCase();
+  wanted = clean(text).trim().toLowerCase();
   hits = [], first = 0, count = 0, at = -1, view.search = null;
   if (wanted !== '') {
     hits = found();
     if (isServed()) {
       hits = [];
-      asked = searchServed(wanted);
+      asked = searchServed(text.trim());
     } else {
       hits.sort((a, b) => a.track.begin[a.i] - b.track.begin[b.i]);
       count = hits.length;

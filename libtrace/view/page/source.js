@@ -7,7 +7,7 @@
 import {data, tables, takeWindow} from './data.js';
 import {byId} from './dom.js';
 import {kindOf, nameOf} from './events.js';
-import {GUTTER, forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, whole} from './viewport.js';
+import {forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, whole} from './viewport.js';
 
 export const isServed = () => data.served !== undefined;
 
@@ -74,7 +74,7 @@ function take(window, about, scale) {
 
 // Loads what is seen and as much on both sides. selected: KIND.ID that comes along.
 async function load(selected) {
-  const width = view.to - view.from, pixels = Math.max(100, view.width - GUTTER);
+  const width = view.to - view.from, pixels = Math.max(100, view.width - view.gutter);
   const about = {from: Math.floor(view.from - width / 2), to: Math.ceil(view.to + width / 2) + 1,
                  pixels: Math.ceil(2 * pixels / STRETCH)};
   if (selected !== '') about.s = selected;

@@ -4,7 +4,8 @@
 // which names took it.
 
 import {byId, h, replaceChildren, tableOf} from './dom.js';
-import {clean, formatCount, formatNs, formatShare, shortened} from './text.js';
+import {clean, formatCount, formatNs, shortened} from './text.js';
+import {count, ns, share} from './sort.js';
 import {nameOf} from './events.js';
 import {ask, isServed} from './source.js';
 import {firstAt, view} from './viewport.js';
@@ -43,6 +44,9 @@ async function statsServed(area) {
                                       track: labels.get(name.track)}))};
 }
 
+const MOST = 2000;
+const named = (text) => h('span', {class: 'name', title: shortened(text, 2000)}, shortened(text, 80));
+
 export async function showStats(area) {
   const sums = isServed() ? await statsServed(area) : statsOf(area);
   if (sums === null || view.area !== area) return;
@@ -53,12 +57,11 @@ export async function showStats(area) {
       h('div', {class: 'area'}, h('h3', null, `${formatNs(width)} selected, ${
           formatCount(events)} events`),
         tableOf([['track'], ['events', 'n'], ['time taken', 'n'], ['share', 'n']],
-                tracks.map((track) => [shortened(track.label, 40), formatCount(track.events),
-                  formatNs(track.covered), formatShare(width > 0 ? track.covered / width : -1)]))),
+                tracks.map((track) => [named(track.label), count(track.events),
+                  ns(track.covered), width > 0 ? share(track.covered / width) : '']))),
       h('div', null, h('h3', null, 'By name'),
         tableOf([['name'], ['track'], ['events', 'n'], ['sum', 'n'], ['mean', 'n'], ['longest', 'n']],
-                names.slice(0, 40).map((of) => [shortened(of.name, 32), shortened(of.track, 24),
-                  formatCount(of.events), formatNs(of.within), formatNs(of.within / of.events),
-                  formatNs(of.longest)]))));
+                names.slice(0, MOST).map((of) => [named(of.name), named(of.track),
+                  count(of.events), ns(of.within), ns(of.within / of.events), ns(of.longest)]), null, 40)));
   byId('announce').textContent = `${formatNs(width)} selected, ${events} events`;
 }

@@ -12,19 +12,21 @@ export function clean(name) {
       .replace(/(\p{M}{2})\p{M}+/gu, '$1…');
 }
 
-// At most `most` characters: the middle gives way, so that what differs at the ends stays.
+// At most `most` characters: the end gives way.
 export function shortened(name, most) {
-  const all = Array.from(name);
-  if (all.length <= most) return name;
-  const head = Math.ceil((most - 1) / 2);
-  return all.slice(0, head).join('') + '…' + all.slice(all.length - (most - 1 - head)).join('');
+  const all = Array.from(name.slice(0, 2 * most + 2));
+  return all.length <= most ? name : all.slice(0, most - 1).join('').trimEnd() + '…';
 }
 
 const SCALES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
+// A bound of more than three years says nothing: analysis/unknown.h.
+const UNKNOWN_NS = 1e17;
+export const isKnown = (ns) => Number.isFinite(ns) && Math.abs(ns) < UNKNOWN_NS;
+
 // Four digits and a unit.
 export function formatNs(ns) {
-  if (!Number.isFinite(ns)) return 'unknown';
+  if (!isKnown(ns)) return 'unknown';
   const size = Math.abs(ns);
   const [scale, unit] = SCALES.find(([s]) => size >= s * 0.99995) || SCALES[3];
   if (scale === 1) return Math.round(ns) + ' ns';
@@ -36,18 +38,21 @@ export function formatNs(ns) {
 // A duration of the report: {ns, lo_ns, hi_ns}, with its bound where it has one.
 export function formatSpan(span) {
   if (span.lo_ns === undefined) return formatNs(span.ns);
+  if (span.lo_ns === null || span.hi_ns === null) return formatWithBound(span.ns, Infinity);
   return formatWithBound(span.ns, Math.max(span.ns - span.lo_ns, span.hi_ns - span.ns));
 }
 
 export function formatWithBound(ns, bound) {
-  if (!(bound > 0)) return formatNs(ns);
-  if (bound > 4e18) return formatNs(ns) + ' ±∞';
+  if (!(bound > 0) || !isKnown(ns)) return formatNs(ns);
+  if (!isKnown(bound)) return formatNs(ns) + ' ±unknown';
   const [scale, unit] = SCALES.find(([s]) => Math.abs(ns) >= s) || SCALES[3];
   const wide = bound / scale;
   const digits = scale === 1 ? 0 : Math.min(3, Math.max(0, Math.ceil(-Math.log10(wide))));
   const up = Math.ceil(wide * 10 ** digits - 1e-9) / 10 ** digits;
   return `${(ns / scale).toFixed(digits)} ±${up.toFixed(digits)} ${unit}`;
 }
+
+export const formatBound = (ns) => (isKnown(ns) ? '±' + formatNs(ns) : 'unknown');
 
 export function formatCount(count) {
   return Math.round(count).toString().replace(/\B(?=(\d{3})+$)/g, ',');

@@ -6,9 +6,12 @@ import {data, report} from './data.js';
 import {byId, h} from './dom.js';
 import {formatNs} from './text.js';
 import {colourOf, hasPath, isOnPath, kindOf, nameOf, waitedFor} from './events.js';
-import {GUTTER, firstAt, invalidate, isDrawn, layOut, nsPerPixel, pan, placeOf, reveal, rowAt, run, show,
-        timeAt, view, whole, xOf, zoom} from './viewport.js';
-import {RULER, drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
+import {firstAt, fixPinned, invalidate, isDrawn, laidOut, layOut, nsPerPixel, onScreen, pan, placeOf, reveal, rowAt, run,
+        show, timeAt, view, whole, xOf, zoom} from './viewport.js';
+import {labelsOf} from './labels.js';
+import {hideTip, showTip} from './tooltip.js';
+import {moveTrack, showMenuOf, showTrackMenu, startTrackMenu} from './track_menu.js';
+import {RULER, counterText, drawRuler, drawTracks, scrollBox, shownWindow} from './draw.js';
 import {phaseAt, phaseText} from './phases.js';
 import {linksOfSelection} from './arrows.js';
 import {showDetails, showGraph, showNothing, showsGraph} from './details.js';
@@ -66,6 +69,8 @@ export function drawTimeline() {
   const box = scrollBox();
   view.width = box.clientWidth, view.height = box.clientHeight, view.top = box.scrollTop;
   if (view.width === 0 || view.height === 0) return;
+  view.gutter = Math.round(Math.max(104, Math.min(230, view.width * 0.17)));
+  fixPinned();
   drawRuler();
   drawTracks();
   changed();
@@ -74,10 +79,10 @@ export function drawTimeline() {
 
 // The event at a place of the canvas, the innermost.
 function eventAt(x, y) {
-  const row = rowAt(y + view.top);
-  if (!row || !row.track || row.track.shape !== 'events' || x < GUTTER) return null;
+  const row = rowAt(laidOut(y));
+  if (!row || !row.track || row.track.shape !== 'events' || x < view.gutter) return null;
   const {track} = row;
-  const lane = Math.floor((y + view.top - row.y) / track.laneHeight);
+  const lane = Math.floor((laidOut(y) - row.y) / track.laneHeight);
   const slack = nsPerPixel() * 3, at = timeAt(x);
   let best = null, least = Infinity;
   for (let i = firstAt(track, at - slack); i < track.n && track.begin[i] <= at + slack; ++i) {
@@ -88,15 +93,29 @@ function eventAt(x, y) {
   return best;
 }
 
-function showTip(event, place) {
-  const tip = byId('tip');
-  tip.hidden = place === null;
-  if (place === null) return;
-  const {track, i} = place, kind = track.kinds[i], row = track.rows[i];
-  const length = track.end[i] - track.begin[i];
-  tip.textContent = `${nameOf(kind, row)} · ${length > 0 ? formatNs(length) : kindOf(kind).what}`;
-  tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + 'px';
-  tip.style.top = Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8) + 'px';
+function tipOf({track, i}) {
+  const kind = track.kinds[i], length = track.end[i] - track.begin[i];
+  return `${nameOf(kind, track.rows[i])} · ${length > 0 ? formatNs(length) : kindOf(kind).what}`;
+}
+
+// What a counter is worth under the mouse.
+function counterAt(x, y) {
+  const row = rowAt(laidOut(y));
+  if (!row || !row.track || row.track.shape !== 'counter' || x < view.gutter) return null;
+  const {at, values, label} = row.track, time = timeAt(x);
+  let low = 0, high = at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at[middle] <= time) low = middle + 1; else high = middle;
+  }
+  return low === 0 ? null : `${label}: ${counterText(row.track, values[low - 1])} at ${formatNs(time)}`;
+}
+
+// The whole name of a track whose label is cut.
+function labelAt(x, y) {
+  const label = x < view.gutter && labelsOf(byId('tracks')).find((each) => each.text !== each.full && each.x < view.gutter &&
+      Math.abs(each.y + each.h / 2 - y) < each.h);
+  return label ? label.full : null;
 }
 
 // Presses become clicks, areas or pans: {x, y, time, pans}.
@@ -106,8 +125,9 @@ function pressed(event) {
   if (event.button !== 0 && event.button !== 1) return;
   const box = scrollBox().getBoundingClientRect();
   press = {x: event.clientX - box.left, y: event.clientY - box.top, from: view.from, to: view.to,
-           pans: event.shiftKey || event.button === 1, moved: false};
+           pans: event.shiftKey || event.button === 1 || event.pointerType === 'touch', moved: false};
   press.time = timeAt(press.x);
+  press.row = press.x < view.gutter ? rowAt(laidOut(press.y)) : null;
   scrollBox().setPointerCapture(event.pointerId);
 }
 
@@ -117,37 +137,55 @@ function moved(event) {
   view.cursor = x;
   if (press === null) {
     view.hover = eventAt(x, y);
-    showTip(event, view.hover);
+    const text = view.hover ? tipOf(view.hover) : labelAt(x, y) ?? counterAt(x, y);
+    if (text === null) hideTip(); else showTip(text, event.clientX, event.clientY);
     invalidate();
     return;
   }
   if (!press.moved && Math.hypot(x - press.x, y - press.y) < 4) return;
   press.moved = true;
-  byId('tip').hidden = true;
-  if (press.pans) {
+  hideTip();
+  if (press.row && press.row.track) {
+    dragTrack(press.row, laidOut(y));
+  } else if (press.pans) {
     const by = (press.x - x) * nsPerPixel();
     show(press.from + by, press.to + by);
-  } else if (press.x >= GUTTER) {
-    const time = timeAt(Math.max(GUTTER, x));
+  } else if (press.x >= view.gutter) {
+    const time = timeAt(Math.max(view.gutter, x));
     view.area = {from: Math.min(press.time, time), to: Math.max(press.time, time),
-                 top: Math.min(press.y, y) + view.top, bottom: Math.max(press.y, y) + view.top};
+                 top: laidOut(Math.min(press.y, y)), bottom: laidOut(Math.max(press.y, y))};
     invalidate();
   }
 }
 
+// A track that is dragged by its name takes the place of the one that it is more than half over.
+function dragTrack({track}, y) {
+  const all = view.rows, from = all.find((row) => row.track === track), over = rowAt(y);
+  if (!from || !over || !over.track || over.track === track || over.pinned !== from.pinned ||
+      (over.group !== from.group && !over.pinned)) return;
+  const by = all.indexOf(over) - all.indexOf(from);
+  const reached = by > 0 ? y > over.y + over.height - from.height : y < over.y + from.height;
+  if (reached) moveTrack(track, from.group, by);
+}
+
 function released(event) {
   if (press === null) return;
-  const {moved: dragged, pans, x, y} = press;
+  const {moved: dragged, pans, x, y, row: named} = press;
   press = null;
   if (dragged) {
-    if (!pans && view.area) selectArea(view.area);
+    if (!pans && !named && view.area) selectArea(view.area);
     return;
   }
-  const row = rowAt(y + view.top);
+  const row = rowAt(laidOut(y));
   if (row && !row.track) {
     row.group.closed = !row.group.closed;
     layOut();
     invalidate();
+    return;
+  }
+  if (row && row.track && x < view.gutter) {
+    hideTip();
+    showMenuOf(row, event.clientX, event.clientY);
     return;
   }
   select(eventAt(x, y), event.detail === 2);
@@ -157,7 +195,7 @@ function wheel(event) {
   if (event.ctrlKey || event.metaKey) {
     event.preventDefault();
     const box = scrollBox().getBoundingClientRect();
-    const at = Math.max(GUTTER, event.clientX - box.left);
+    const at = Math.max(view.gutter, event.clientX - box.left);
     zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.006), timeAt(at));
   } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
     event.preventDefault();
@@ -215,7 +253,7 @@ function focusSelection() {
 
 const HELD = {w: () => zoom(0.94, cursorTime()), s: () => zoom(1 / 0.94, cursorTime()),
               a: () => pan(-0.03), d: () => pan(0.03)};
-const cursorTime = () => (view.cursor > GUTTER && view.cursor < view.width ?
+const cursorTime = () => (view.cursor > view.gutter && view.cursor < view.width ?
     timeAt(view.cursor) : undefined);
 const held = new Set();
 let moving = 0;
@@ -243,7 +281,7 @@ const KEYS = {
   arrowup: () => stepTrack(-1), arrowdown: () => stepTrack(1),
   '[': () => follow(false), ']': () => follow(true), f: focusSelection,
   escape: () => select(null), r: () => show(...run()), 0: () => show(...whole()),
-  c: () => light(!view.lit), g: toggleGraph, n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
+  c: () => light(!view.lit), g: toggleGraph, t: showTrackMenu, n: () => goToHit(1), p: () => goToHit(-1), '+': () => zoom(0.6), '=': () => zoom(0.6),
   '-': () => zoom(1 / 0.6),
 };
 
@@ -274,7 +312,7 @@ export const keyUp = (event) => held.delete(event.key.toLowerCase());
 
 function phaseUnder(event) {
   const box = byId('ruler').getBoundingClientRect(), x = event.clientX - box.left;
-  return event.clientY - box.top >= RULER && x >= GUTTER ? phaseAt(timeAt(x)) : null;
+  return event.clientY - box.top >= RULER && x >= view.gutter ? phaseAt(timeAt(x)) : null;
 }
 export function showPhase({from, to}) {
   const more = Math.max(1, to - from) * 0.02;
@@ -290,23 +328,31 @@ export function startTimeline() {
   box.addEventListener('pointerup', released);
   box.addEventListener('pointercancel', () => { press = null; });
   box.addEventListener('pointerleave', () => {
-    byId('tip').hidden = true, view.hover = null, view.cursor = 0;
+    hideTip();
+    view.hover = null, view.cursor = 0;
     invalidate();
   });
   box.addEventListener('wheel', wheel, {passive: false});
   box.addEventListener('scroll', invalidate);
   byId('lit').hidden = !hasPath();
   byId('lit').addEventListener('click', () => light(!view.lit));
+  byId('closer').addEventListener('click', () => zoom(0.5));
+  byId('wider').addEventListener('click', () => zoom(2));
+  startTrackMenu(() => changed());
   const ruler = byId('ruler');
   let drag = null;
+  const sayPhase = (event) => {
+    const phase = phaseUnder(event);
+    ruler.title = phase ? phaseText(phase) : '';
+  };
   ruler.addEventListener('pointerdown', (event) => {
     drag = {x: event.clientX, from: view.from, to: view.to};
+    sayPhase(event);
     ruler.setPointerCapture(event.pointerId);
   });
   ruler.addEventListener('pointermove', (event) => {
     if (drag === null) {
-      const phase = phaseUnder(event);
-      ruler.title = phase ? phaseText(phase) : '';
+      sayPhase(event);
       return;
     }
     drag.moved ||= Math.abs(drag.x - event.clientX) > 3;
@@ -334,6 +380,9 @@ export const inspect = () => ({
                               row: view.selected.track.rows[view.selected.i]},
   selectedId: view.selected && idOf(view.selected.track.kinds[view.selected.i],
                                     view.selected.track.rows[view.selected.i]),
+  onScreen, rows: view.rows,
+  labels: () => [...document.querySelectorAll('canvas')].filter((each) => each.checkVisibility()).map((each) => ({
+    of: each.id || each.getAttribute('aria-label'), width: each.clientWidth, height: each.clientHeight, list: labelsOf(each)})),
   run: data.run, rowsLoaded: rowsLoaded(), selectById, nameOf, reportCounts: () => report.counts,
   arrows: linksOfSelection().length, select, selectArea, placeOf, xOf, eventAt, colourOf, h, light, lit: view.lit, graph: view.selected && graphOf(view.selected.track.kinds[view.selected.i],
       view.selected.track.rows[view.selected.i]), showsGraph: showsGraph(), isOnPath, waitedFor,

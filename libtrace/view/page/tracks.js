@@ -138,12 +138,12 @@ function processGroups() {
       const name = clean(threadName(pid, pid)) || 'process';
       groups.set(pid, {id: 'p' + pid, label: `${shortened(name, 40)} ${pid}`, tracks: []});
     }
-    const name = shortened(clean(threadName(pid, tid)) || 'thread', 14);
-    const id = `t${pid}.${tid}`, title = `${name} ${tid}`;
+    // What tells one label from the next comes first: the end is what a narrow screen cuts.
+    const id = `t${pid}.${tid}`, title = `${tid} ${shortened(clean(threadName(pid, tid)) || 'thread', 40)}`;
     const {tracks} = groups.get(pid);
-    if (isShown(id + '.r', ranges)) tracks.push(eventTrack(id + '.r', `${title} ranges`, ranges, {of: tables.ranges}));
-    if (isShown(id + '.a', api)) tracks.push(eventTrack(id + '.a', `${title} API calls`, api, {of: tables.api}));
-    if (isShown(id + '.d', driver)) tracks.push(eventTrack(id + '.d', `${title} driver`, driver, {of: tables.jobs}));
+    if (isShown(id + '.r', ranges)) tracks.push(eventTrack(id + '.r', `ranges · ${title}`, ranges, {of: tables.ranges}));
+    if (isShown(id + '.a', api)) tracks.push(eventTrack(id + '.a', `API calls · ${title}`, api, {of: tables.api}));
+    if (isShown(id + '.d', driver)) tracks.push(eventTrack(id + '.d', `driver · ${title}`, driver, {of: tables.jobs}));
   }
   return [...groups.values()];
 }

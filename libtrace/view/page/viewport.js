@@ -6,14 +6,17 @@
 
 import {data, Table} from './data.js';
 import {buildGroups} from './tracks.js';
+import {groupId, groupsInOrder, hide, isHidden, isPinned, pinnedOf, tracksInOrder} from './arrange.js';
 
-export const GUTTER = 210;  // for the names of tracks
 const HEADER = 22, GAP = 3;
+const MOST_PINNED = 0.6;  // of the height
 const NARROWEST_NS = 5;
 
 export const view = {
   from: 0, to: 1, width: 800, height: 400, top: 0,
+  gutter: 210,     // for the names of tracks
   groups: null, rows: [], total: 0,
+  pinned: 0,       // so high is what is above all rows that scroll
   selected: null,  // {track, i}
   area: null,      // {from, to, top, bottom}: y in rows' coordinates
   hover: null, search: null,
@@ -34,7 +37,11 @@ export function invalidate() {
 }
 
 // The whole recording, in the page's time.
-export const whole = () => [0, Math.max(1, data.end)];
+let extent = null;  // more than that, beside another one
+export const whole = () => extent || [0, Math.max(1, data.end)];
+export function widen(begin, end) {
+  extent = [Math.min(begin, 0), Math.max(end, 1, data.end)];
+}
 export function run() {
   const [from, to] = data.run;
   return to > from ? [from - (to - from) * 0.02, to + (to - from) * 0.02] : whole();
@@ -48,23 +55,42 @@ export function forgetEvents() {
   trackIds.clear(), places.clear();
 }
 
+const PINNED = {id: 'pinned', label: 'Pinned', tracks: []};
+
 export function layOut() {
   if (view.groups === null) view.groups = buildGroups((json) => new Table(json));
   view.rows = [];
   let y = 0;
-  for (const group of view.groups) {
+  const add = (group, tracks) => {
     view.rows.push({group, y, height: HEADER});
     y += HEADER;
-    if (group.closed) continue;
-    for (const track of group.tracks) {
+    for (const {track, of} of group.closed ? [] : tracks) {
       const height = track.lanes * track.laneHeight + GAP;
       track.y = y, track.height = height;
-      view.rows.push({track, group, y, height});
+      view.rows.push({track, group: of, pinned: group === PINNED, y, height});
       y += height;
     }
+  };
+  const pinned = pinnedOf(view.groups);
+  if (pinned.length > 0) add(PINNED, pinned.map(({track, group}) => ({track, of: group})));
+  view.pinnedTotal = y;
+  fixPinned();
+  for (const group of groupsInOrder(view.groups)) {
+    if (isHidden(groupId(group))) continue;
+    const tracks = tracksInOrder(group).filter((track) => !isPinned(track) && !isHidden(track.id));
+    if (tracks.length > 0) add(group, tracks.map((track) => ({track, of: group})));
   }
   view.total = y + 10;
 }
+
+// Pinned tracks that would leave no room for others scroll as these do.
+export function fixPinned() {
+  view.pinned = view.pinnedTotal <= view.height * MOST_PINNED ? view.pinnedTotal : 0;
+}
+
+// From where a row is on the screen to where it lies among all rows, and back.
+export const laidOut = (y) => (y < view.pinned ? y : y + view.top);
+export const onScreen = (y) => (y < view.pinned ? y : y - view.top);
 
 export function rowAt(y) {
   let low = 0, high = view.rows.length;
@@ -75,11 +101,15 @@ export function rowAt(y) {
   return low < view.rows.length && view.rows[low].y <= y ? view.rows[low] : null;
 }
 
-export const xOf = (time) => GUTTER + (time - view.from) / (view.to - view.from) *
-    (view.width - GUTTER);
-export const timeAt = (x) => view.from + (x - GUTTER) / (view.width - GUTTER) *
+export const xOf = (time) => view.gutter + (time - view.from) / (view.to - view.from) *
+    (view.width - view.gutter);
+export const timeAt = (x) => view.from + (x - view.gutter) / (view.width - view.gutter) *
     (view.to - view.from);
-export const nsPerPixel = () => (view.to - view.from) / Math.max(1, view.width - GUTTER);
+export const nsPerPixel = () => (view.to - view.from) / Math.max(1, view.width - view.gutter);
+
+let shown = () => {};
+// Called with each window of time that is shown from now on.
+export const onShow = (listener) => { shown = listener; };
 
 export function show(from, to) {
   const [begin, end] = whole();
@@ -90,6 +120,7 @@ export function show(from, to) {
   view.from = Math.min(Math.max(middle - width / 2, low), Math.max(low, low + most - width));
   view.to = view.from + width;
   invalidate();
+  shown(view.from, view.to);
 }
 
 // factor below 1: closer.
@@ -137,14 +168,15 @@ export function placeOf(kind, row) {
 
 // Opens what hides a track, scrolls to it and shows its time.
 export function reveal({track, i}, scroll, closer = false) {
-  const group = view.groups.find((each) => each.tracks.includes(track));
-  if (group && group.closed) {
-    group.closed = false;
+  const group = view.groups.find((each) => each.tracks.includes(track)), under = isPinned(track) ? PINNED : group;
+  if (group && (under.closed || isHidden(track.id) || isHidden(groupId(group)))) {
+    under.closed = false;
+    hide(track.id, false), hide(groupId(group), false);
     layOut();
   }
   const y = track.y + track.lane[i] * track.laneHeight;
-  if (y < view.top + 10 || y > view.top + view.height - 30) {
-    scroll(Math.max(0, y - view.height / 3));
+  if (y >= view.pinned && (y < view.top + view.pinned + 10 || y > view.top + view.height - 30)) {
+    scroll(Math.max(0, y - Math.max(view.height / 3, view.pinned + 20)));
   }
   const from = track.begin[i], to = track.end[i], width = view.to - view.from;
   if (closer) {

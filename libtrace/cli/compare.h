@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two traces, for the verbs that compare them.
+#ifndef LIBTRACE_CLI_COMPARE_H_
+#define LIBTRACE_CLI_COMPARE_H_
+
+#include <memory>
+#include <string>
+
+#include "libtrace/analysis/diff.h"
+#include "libtrace/analysis/report.h"
+#include "libtrace/cli/filters.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::cli {
+
+struct Compared {
+  std::string name_a, name_b;  // of the files
+  Loaded a, b;
+  analysis::Report report_a, report_b;
+  analysis::Diff diff;
+};
+
+// *status: the exit status where there is an error.
+Result<std::unique_ptr<Compared>> Compare(const std::string& a, const std::string& b,
+                                          const Part& selection, analysis::Predictions predictions,
+                                          int* status);
+// What is wrong with the comparison is said on stderr when its answer was written: the exit status.
+int ComparedStatus(const Compared& compared);
+
+}  // namespace acceltrace::cli
+
+#endif  // LIBTRACE_CLI_COMPARE_H_

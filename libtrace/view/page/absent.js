@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tables lack because nobody recorded it, and how it is recorded.
+
+import {data} from './data.js';
+import {h} from './dom.js';
+import {clean, sentence} from './text.js';
+
+export function absentCard() {
+  if (data.absent.length === 0) return null;
+  return h('article', {class: 'card'}, h('h3', null, 'Not recorded'),
+           data.absent.map((text) => h('p', {class: 'wrap dim'}, sentence(clean(text)))));
+}
