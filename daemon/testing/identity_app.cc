@@ -10,10 +10,12 @@
 //   fork|_Fork|clone [first] a child works, then its parent; first: the parent before it as well
 //   leader                   its first thread ends, another one goes on to work
 //   wait FILE                has the device open, and works on when the file is there
+//   copies [FILE]            works by two copies of the library; with FILE: as `wait` does
 //   spoof PID COUNT          jobs by the ioctls themselves, with ids that name process PID
 //
 // What it has done is added to the file $AXL_IDENTITY, a line for each piece of work: its calls,
 // its commands, and the op's name.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -55,19 +57,43 @@ void Note(int calls, int commands, const char* op) {
   close(fd);
 }
 
-void Work(const char* op) {
+// Of one copy of libaxl; first the one that this program is linked with.
+struct Library {
+  decltype(&axlMalloc) malloc = axlMalloc;
+  decltype(&axlLaunchVector) launch = axlLaunchVector;
+  decltype(&axlDeviceSynchronize) synchronize = axlDeviceSynchronize;
+  decltype(&axlFree) free = axlFree;
+};
+
+// The same file once more.
+Library AnotherCopy() {
+  Dl_info about = {};
+  dladdr(reinterpret_cast<void*>(&axlMalloc), &about);
+  void* const copy = dlmopen(LM_ID_NEWLM, about.dli_fname, RTLD_NOW);
+  Library library;
+  const auto take = [&](const char* name, auto* function) {
+    *function =
+        reinterpret_cast<decltype(+*function)>(copy != nullptr ? dlsym(copy, name) : nullptr);
+    if (*function == nullptr) std::fprintf(stderr, "%s: %s\n", name, dlerror()), _exit(13);
+  };
+  take("axlMalloc", &library.malloc), take("axlLaunchVector", &library.launch);
+  take("axlDeviceSynchronize", &library.synchronize), take("axlFree", &library.free);
+  return library;
+}
+
+void Work(const char* op, const Library& library = {}) {
   void* x = nullptr;
-  Check(axlMalloc(&x, 4096), "axlMalloc");
+  Check(library.malloc(&x, 4096), "axlMalloc");
   axlVector vector = {};
   vector.src0 = vector.dst = x;
   vector.rows = 1;
   vector.cols = 1024;
   vector.alpha = 2;
   for (int i = 0; i < kOps; ++i) {
-    Check(axlLaunchVector(op, axlVecScale, &vector, nullptr), "axlLaunchVector");
+    Check(library.launch(op, axlVecScale, &vector, nullptr), "axlLaunchVector");
   }
-  Check(axlDeviceSynchronize(), "axlDeviceSynchronize");
-  Check(axlFree(x), "axlFree");
+  Check(library.synchronize(), "axlDeviceSynchronize");
+  Check(library.free(x), "axlFree");
   Note(kOps + 3, kOps, op);
 }
 
@@ -132,12 +158,25 @@ int Leader() {
   pthread_exit(nullptr);
 }
 
-int Wait(const char* path) {
-  Work("before");
+void WaitFor(const char* path) {
   std::puts("open");
   std::fflush(stdout);
   while (access(path, F_OK) != 0) usleep(10'000);
+}
+
+int Wait(const char* path) {
+  Work("before");
+  WaitFor(path);
   Work("after");
+  return 0;
+}
+
+int Copies(const char* path) {
+  const Library other = AnotherCopy();
+  Work("first copy"), Work("second copy", other);
+  if (path == nullptr) return 0;
+  WaitFor(path);
+  Work("second copy after", other), Work("first copy after");
   return 0;
 }
 
@@ -184,6 +223,7 @@ int main(int argc, char** argv) {
   if (what == "fork" || what == "_Fork" || what == "clone") return Forks(argv[1], argc > 2);
   if (what == "leader") return Leader();
   if (what == "wait" && argc > 2) return Wait(argv[2]);
+  if (what == "copies") return Copies(argv[2]);
   if (what == "spoof" && argc > 3) {
     return Spoof(std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]));
   }

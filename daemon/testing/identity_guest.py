@@ -52,10 +52,10 @@ class Case:
         equal((done.returncode, done.stderr), (0, ""))
         return self
 
-    def attach(self, meanwhile=lambda app: None):
+    def attach(self, meanwhile=lambda app: None, how="wait"):
         """Of a program that has the device open already; meanwhile: before it goes on."""
         go = self.trace + ".go"
-        with subprocess.Popen([APP, "wait", go], stdout=subprocess.PIPE, text=True,
+        with subprocess.Popen([APP, how, go], stdout=subprocess.PIPE, text=True,
                               env=self.environment) as app:
             equal(app.stdout.readline(), "open\n")
             os.unlink(self.noted)  # what it did before
@@ -149,6 +149,12 @@ def numbers_of_processes_that_come_again():
     # The kernel gives out the number after the one that it believes was the last.
     turn = f"echo 20000 >/proc/sys/kernel/ns_last_pid; {APP} work & wait $! && test $! = 20001"
     Case("again").record("sh", "-ec", "for i in 1 2 3 4 5 6; do " + turn + "; done").check()
+
+
+@test
+def two_copies_of_the_library_in_one_process():
+    Case("copies").record(APP, "copies").check()
+    Case("copies.attached").attach(how="copies").check()
 
 
 @test

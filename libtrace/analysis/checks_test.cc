@@ -397,6 +397,18 @@ proto::Packet LastSample(proto::Packet packet) {
   return packet;
 }
 
+TEST_CASE("A clock that is set back shows the ticks of a snapshot twice") {
+  for (const bool alike : {false, true}) {
+    TraceBuilder builder = Trace(OneJob());
+    std::vector<uint64_t> values(TraceBuilder::NumCounters(), 7);
+    builder.AddCounters(0, kBase + 50'000, values);
+    if (!alike) values.back() = 8;
+    builder.AddCounters(0, kBase + 50'000, values);
+    const Checked checked = Check(std::move(builder));
+    CHECK((checked.LawOf("rows_once").state == Law::State::kBroken) == alike);
+  }
+}
+
 TEST_CASE("What others had a unit do is part of what its counters count") {
   TraceBuilder builder;
   builder.AddDevice();

@@ -92,6 +92,26 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
   once->Hold(alone);
 }
 
+// What a snapshot holds, as one number: at equal ticks, which a clock that is set back shows twice,
+// two snapshots are one only if all counters stood alike.
+class Values {
+ public:
+  using value_type = uint64_t;
+
+  explicit Values(const model::CounterSamples& samples) : samples_(samples) {}
+
+  uint64_t operator[](size_t row) const {
+    uint64_t sum = 0;
+    for (const auto& entry : samples_.sets[samples_.set[row]]) {
+      sum = (std::rotl(sum, 29) ^ samples_.ValueAt(row, entry)) * 0x9e3779b97f4a7c15;
+    }
+    return sum;
+  }
+
+ private:
+  const model::CounterSamples& samples_;
+};
+
 }  // namespace
 
 Law OnceLaw(const model::Model& model) {
@@ -115,7 +135,8 @@ Law OnceLaw(const model::Model& model) {
           return fmt::format("a counter snapshot of {} at {} ticks", device.about.name(),
                              samples.time.ticks[i]);
         },
-        &once, samples.time.ticks, samples.host_before_ns, samples.host_after_ns);
+        &once, samples.time.ticks, samples.host_before_ns, samples.host_after_ns, samples.set,
+        Values(samples));
   }
   return once.Done();
 }

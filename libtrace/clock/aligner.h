@@ -24,10 +24,13 @@ inline constexpr double kWanderPpm = 128;
 inline constexpr double kLongWrapNs = 1e13;
 // Samples left out in a row before the nearest guess is taken.
 inline constexpr int kMaxLeftOut = 1000;
+// Samples behind one that does not fit that are asked whether they go on without it: most must.
+inline constexpr size_t kStrayWitnesses = 3;
 // Rates are taken from samples up to this far apart.
 inline constexpr double kRateSpanNs = 2e9;
 // What is certainly wrong with a line of samples costs this much; less is no proof.
 inline constexpr double kSureCost = 100;
+inline constexpr double kSurpriseCost = 10;
 
 // The length of time between two samples must be known to this part of a wrap.
 inline constexpr double kCountable = 0.2;
@@ -53,14 +56,15 @@ class Aligner {
 
   // first_era: jumps before the first sample.
   std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
-    for (const Sample& sample : samples) {
+    for (size_t i = 0; i < samples.size(); ++i) {
       const size_t breaks = counts_.size() + surprises_;
-      Take(sample, first_era);
+      Take(samples[i], samples.subspan(i + 1), first_era);
       const bool is_first = marks_.empty();
       marks_.push_back({counts_.back().readings.back().era,
                         (is_first ? 0 : marks_.back().unannounced) +
                             (!is_first && counts_.size() + surprises_ != breaks)});
     }
+    CountLoneEnds();
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
@@ -72,10 +76,12 @@ class Aligner {
   };
   const std::vector<Mark>& marks() const { return marks_; }
   uint64_t left_out() const { return left_out_; }
+  uint64_t strays() const { return strays_; }
   // How badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
     return 1e3 * static_cast<double>(counts.size()) + kSureCost * static_cast<double>(misplaced_) +
-           10 * static_cast<double>(surprises_) + static_cast<double>(left_out_);
+           kSurpriseCost * static_cast<double>(surprises_) +
+           static_cast<double>(left_out_ + strays_);
   }
 
  private:
@@ -102,12 +108,17 @@ class Aligner {
     }
   }
 
-  void Take(const Sample& sample, uint32_t first_era) {
+  // behind: the samples that follow.
+  void Take(const Sample& sample, std::span<const Sample> behind, uint32_t first_era) {
     if (counts_.empty()) return Begin(sample, first_era);
     std::vector<Step> steps;
     const Reading& last = counts_.back().readings.back();
     const bool open = OpenChangeWithin(last.sample, sample);
     if (!open && !broken_) steps = Steps(sample);
+    if (!open && !broken_ && IsStray(steps, behind)) {
+      ++strays_;
+      return;
+    }
     // It jumped, and it cannot be undone.
     if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
@@ -122,18 +133,45 @@ class Aligner {
         broken_ = true;
         return;
       }
+      breaks_.push_back(!open && !broken_ && !TooLong(Foreseen(sample, true)));
       return Begin(sample, era);
     }
-    const auto foreseen = [](const Step& step) { return step.as_foreseen; };
-    const auto likely = std::count_if(steps.begin(), steps.end(), foreseen);
+    const auto likely = std::count_if(steps.begin(), steps.end(), IsForeseen);
     if (steps.size() > 1 && likely != 1 && skipped_ < kMaxLeftOut) {
       ++skipped_, ++left_out_;
       return;
     }
-    const auto found = std::find_if(steps.begin(), steps.end(), foreseen);
+    const auto found = std::find_if(steps.begin(), steps.end(), IsForeseen);
     const Step& step = found == steps.end() ? steps.front() : *found;
-    if (step.unplaced) return Begin(sample, last.era + step.jumps);
+    if (step.unplaced) {
+      breaks_.push_back(false);
+      return Begin(sample, last.era + step.jumps);
+    }
     Advance(sample, step);
+  }
+
+  static bool IsForeseen(const Step& step) { return step.as_foreseen; }
+
+  // A sample that is not as foreseen, where those behind it are as if it were not there: it is
+  // wrong. That the clock was set, and set back before the next sample, is the only other way.
+  bool IsStray(const std::vector<Step>& steps, std::span<const Sample> behind) const {
+    if (std::any_of(steps.begin(), steps.end(), IsForeseen)) return false;
+    const size_t asked = std::min(behind.size(), kStrayWitnesses);
+    size_t agree = 0;
+    for (const Sample& next : behind.first(asked)) {
+      const std::vector<Step> as_before = Steps(next);
+      agree += std::any_of(as_before.begin(), as_before.end(), IsForeseen);
+    }
+    return 2 * agree > asked;
+  }
+
+  // One sample alone, before all others or after them, that does not go with them: it is wrong, or
+  // the clock was set in between. It keeps its count, but is no more to be believed.
+  void CountLoneEnds() {
+    if (breaks_.empty()) return;
+    const auto is_lone = [](const Count& count) { return count.readings.size() == 1; };
+    strays_ += breaks_.front() && is_lone(counts_.front());
+    strays_ += breaks_.back() && is_lone(counts_.back());
   }
 
   // Rates announced up to here need not be those of the clock any more.
@@ -389,8 +427,10 @@ class Aligner {
   int skipped_ = 0;
   bool broken_ = false;  // the count is over, but no sample after it has a place yet
   uint64_t left_out_ = 0;
-  uint64_t surprises_ = 0;  // rates that nothing had announced
-  uint64_t misplaced_ = 0;  // jumps that cannot have been where they were announced
+  uint64_t strays_ = 0;
+  std::vector<bool> breaks_;  // between counts: whether the ticks themselves showed it
+  uint64_t surprises_ = 0;    // rates that nothing had announced
+  uint64_t misplaced_ = 0;    // jumps that cannot have been where they were announced
   std::vector<Mark> marks_;
 };
 

@@ -108,12 +108,17 @@ double PositionAt(const Count& count, int64_t host_ns);
 // Whether it may have been at a position then, by the readings on either side of that.
 bool MayBe(const Count& count, double position_ns, const Window& when);
 
-// Sorts samples by host time, drops malformed ones (counted in *malformed), undoes the
-// jumps that were announced, and splits where the counter was set anew: it went back, or
-// nowhere near as far as the host's clock did. A sample that may lie on either side of a
-// jump is left out, and counted as well.
+// Samples that are on no count.
+struct LeftOut {
+  uint64_t unplaced = 0;  // may lie on either side of a jump
+  uint64_t wrong = 0;     // malformed, or those around them go on as if they were not there
+};
+
+// Sorts samples by host time, drops those that are left out, undoes the jumps that were announced,
+// and splits where the counter was set anew: it went back, or nowhere near as far as the host's
+// clock did.
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
-                          std::span<const Jump> jumps, const Rates& rates, uint64_t* malformed);
+                          std::span<const Jump> jumps, const Rates& rates, LeftOut* left_out);
 
 // How long a tick lasted at each reading, by those around it.
 void MeasureTicks(const TickLine& line, const Rates& rates, Count* count);

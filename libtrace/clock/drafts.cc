@@ -340,7 +340,8 @@ Range GateOf(const Count& count, const Reading& reading) {
 }
 
 std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& announced,
-                              const Rates& rates, const Options& options, uint64_t* rejected) {
+                              const Rates& rates, const Options& options, uint64_t* rejected,
+                              uint64_t* wrong) {
   const std::span<const CutMark> cuts = announced.marks;
   Motion motion;
   motion.curvature = options.max_drift_ppm_per_s * 1e3;
@@ -373,7 +374,10 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   for (size_t p = 1; p < pieces.size(); ++p) {
     ExtendBackwards(nodes, pieces[p - 1].last + 1, breaks, false, &pieces[p]);
   }
-  for (const Node& node : nodes) *rejected += node.rejected;
+  for (const Node& node : nodes) {
+    *rejected += node.rejected;
+    *wrong += node.rejected && !node.ptm;
+  }
   const std::vector<bool> is_step = FindSteps(nodes, breaks, !announced.unplaced, &pieces);
 
   std::vector<Draft> drafts;

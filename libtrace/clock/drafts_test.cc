@@ -31,7 +31,7 @@ size_t NodesOf(double ratio, double gap_ns, size_t samples) {
   rates.lo = std::min(rates.lo, 0.5 * ratio);
   uint64_t rejected = 0;
   const std::vector<Draft> drafts =
-      MakeDrafts(line, CountAt(line, ratio, gap_ns, samples), {}, rates, {}, &rejected);
+      MakeDrafts(line, CountAt(line, ratio, gap_ns, samples), {}, rates, {}, &rejected, &rejected);
   size_t nodes = 0;
   for (const Draft& draft : drafts) {
     for (const Stretch& stretch : draft.stretches) nodes += stretch.nodes.size();

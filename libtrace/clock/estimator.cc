@@ -376,8 +376,11 @@ Result<Map> MapBuilder::Build() const {
 
   const Announced notices = Gather(data->line, changes_, info_.nominal_hz);
   data->rates = notices.rates;
-  std::vector<Count> counts = internal::LineUp(data->line, samples_, notices.jumps, notices.rates,
-                                               &quality.samples_rejected);
+  internal::LeftOut unused;
+  std::vector<Count> counts =
+      internal::LineUp(data->line, samples_, notices.jumps, notices.rates, &unused);
+  quality.samples_wrong = unused.wrong;
+  quality.samples_rejected = unused.unplaced + unused.wrong;
   for (Count& count : counts) {
     MeasureTicks(data->line, notices.rates, &count);
     data->counts.push_back({count.eras});
@@ -395,8 +398,8 @@ Result<Map> MapBuilder::Build() const {
   std::vector<Draft> drafts;
   uint64_t left_out = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    std::vector<Draft> made =
-        MakeDrafts(data->line, counts[i], cuts[i], notices.rates, options_, &left_out);
+    std::vector<Draft> made = MakeDrafts(data->line, counts[i], cuts[i], notices.rates, options_,
+                                         &left_out, &quality.samples_wrong);
     if (!losses_.empty()) {
       made = BreakBesideLosses(std::move(made), counts[i], cuts[i], losses_);
     }

@@ -122,6 +122,7 @@ struct Quality {
   uint64_t samples = 0;  // given
   uint64_t samples_used = 0;
   uint64_t samples_rejected = 0;  // contradicted by their neighbours, or malformed
+  uint64_t samples_wrong = 0;     // of those: not merely left open, and no cross-timestamp
   uint64_t ptm_samples = 0;
   uint64_t constraints = 0;           // given
   uint64_t constraints_rejected = 0;  // contradicted by the samples: causality violations

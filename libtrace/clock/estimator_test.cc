@@ -45,6 +45,35 @@ TEST_CASE("times of a steady clock are found within its brackets") {
   }
 }
 
+TEST_CASE("a sample that those around it contradict is left out, and counted") {
+  constexpr int kCount = 40, kPeriodNs = 50'000;
+  for (const int wrong : {1, 7, kCount - 2}) {
+    // Beyond the sample before it, far from it, and less than a clock may be off between two.
+    for (const int64_t by_ns : {int64_t{-60'000}, int64_t{40'000}, int64_t{10'000}}) {
+      const Device device{20};
+      MapBuilder builder({1e9, 64});
+      for (int i = 0; i < kCount; ++i) {
+        const int64_t host_ns = 1'000'000 + i * kPeriodNs;
+        const int64_t said_ns = host_ns + (i == wrong ? by_ns : 0);
+        builder.Add(Sample{said_ns - 300, said_ns + 300, device.At(host_ns)});
+      }
+      const Result<Map> map = builder.Build();
+      REQUIRE(map.ok());
+      CAPTURE(wrong, by_ns);
+      CHECK(map->quality().samples_wrong == 1);
+      CHECK(map->quality().resets == 0);
+      // Said to be the first of all it has none before it that bounds what lies around it.
+      if (by_ns < -wrong * kPeriodNs) continue;
+      for (int64_t host_ns = 1'000'000; host_ns < 1'000'000 + (kCount - 1) * kPeriodNs;
+           host_ns += 7'654) {
+        const Interval when = map->ToHost(device.At(host_ns));
+        CHECK(when.Contains(host_ns));
+        CHECK(when.width_ns() <= 600 + 20);
+      }
+    }
+  }
+}
+
 TEST_CASE("samples of no clock at all are refused, those of one that breaks often are not") {
   const auto broken = [](int count, int each) {
     MapBuilder builder({1e9, 64});

@@ -60,9 +60,11 @@ struct Cuts {
   bool lost_front = false, lost_back = false;
 };
 
-// Splits a count where it jumped or broke. *rejected counts samples left out.
+// Splits a count where it jumped or broke. *rejected counts samples and cross-timestamps
+// that are left out, *wrong those of the former that the others contradict.
 std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cuts& cuts,
-                              const Rates& rates, const Options& options, uint64_t* rejected);
+                              const Rates& rates, const Options& options, uint64_t* rejected,
+                              uint64_t* wrong);
 
 // Constraints for a draft: of each stretch of time the tightest on each side, as the curve fitted
 // so far shows.

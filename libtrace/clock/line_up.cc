@@ -12,6 +12,8 @@ namespace {
 
 // How many jumps before the first sample are considered.
 constexpr uint32_t kMaxFirstEras = 4;
+// Samples at the beginning that show a rate, and that it held.
+constexpr size_t kFirst = 4;
 // Without a time at all, wraps this long are counted by what is nearest to the samples.
 constexpr double kGuessedWrapNs = 5e9;
 // Clocks may run faster than nominal.
@@ -89,11 +91,11 @@ bool MayBe(const Count& count, double position_ns, const Window& when) {
 }
 
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
-                          std::span<const Jump> jumps, const Rates& rates, uint64_t* malformed) {
+                          std::span<const Jump> jumps, const Rates& rates, LeftOut* left_out) {
   const auto bad = [](const Sample& s) { return s.host_after_ns < s.host_before_ns; };
   const size_t given = samples.size();
   std::erase_if(samples, bad);
-  *malformed = given - samples.size();
+  *left_out = {.wrong = given - samples.size()};
   std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
     return a.host_before_ns < b.host_before_ns;
   });
@@ -107,7 +109,7 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
     ++to;
   }
   std::vector<Count> best;
-  uint64_t best_left_out = 0;
+  LeftOut best_left_out;
   double best_cost = 0;
   bool sure = true;
   std::vector<std::vector<Aligner::Mark>> marks;
@@ -125,7 +127,20 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
     best = std::move(counts);
     best_marks = marks.size() - 1;
     best_cost = cost;
-    best_left_out = aligner.left_out();
+    best_left_out = {aligner.left_out(), aligner.strays()};
+  }
+  // No rate is known yet that the second sample could be measured by.
+  const auto first_marks = std::span(marks[best_marks]).first(std::min(samples.size(), kFirst));
+  if (samples.size() > kFirst && first_marks.back().unannounced > 0) {
+    std::vector<Sample> others = samples;
+    others.erase(others.begin() + 1);
+    Aligner aligner(line, jumps, rates);
+    std::vector<Count> counts = aligner.Run(others, to - static_cast<uint32_t>(best_marks));
+    if (const double cost = aligner.cost(counts); cost + kSurpriseCost <= best_cost) {
+      best = std::move(counts);
+      best_cost = cost;
+      best_left_out = {aligner.left_out(), aligner.strays() + 1};
+    }
   }
   for (const auto& other : marks) sure &= !MayBeOtherwise(marks[best_marks], other);
   // One sample proves nothing, nor does what may nearly as well be otherwise.
@@ -136,10 +151,11 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
       const auto skipped = static_cast<uint64_t>(later - samples.begin());
       Aligner aligner(line, jumps, rates);
       best = aligner.Run({later, samples.end()}, era);
-      best_left_out = aligner.left_out() + skipped;
+      best_left_out = {aligner.left_out() + skipped, aligner.strays()};
     }
   }
-  *malformed += best_left_out;
+  left_out->unplaced += best_left_out.unplaced;
+  left_out->wrong += best_left_out.wrong;
   for (Count& count : best) {
     std::stable_sort(
         count.readings.begin(), count.readings.end(),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libtrace/clock/graph.h"
+#include "libtrace/model/convert_losses.h"
 #include "libtrace/model/convert_many.h"
 #include "libtrace/model/converter.h"
 #include "libtrace/model/job_orders.h"
@@ -61,41 +62,7 @@ class Conversion {
       }
       samples.time.Compact();
     }
-    ConvertLosses();
-  }
-
-  void ConvertLosses() {
-    for (size_t b = 0; b < decoder_.losses.size(); ++b) {
-      const proto::LossBatch batch = std::move(decoder_.losses[b]);
-      for (int i = 0; i < batch.count_size(); ++i) {
-        const auto at = [i](const auto& column) { return i < column.size() ? column.Get(i) : 0; };
-        Loss loss;
-        loss.hop = at(batch.hop());
-        loss.count = batch.count(i);
-        loss.from_device = at(batch.in_ticks()) != 0;
-        loss.first_ns = at(batch.first());
-        loss.last_ns = at(batch.last());
-        const uint32_t row = decoder_.DeviceRow(at(batch.device()));
-        if (row != kNoRow) loss.device = row;
-        if (loss.from_device) {
-          const bool known = row != kNoRow && model_.devices[row].clock.valid();
-          if (known) {
-            const clock::Map& clock = model_.devices[row].clock;
-            loss.has_times = true;
-            const auto& near = decoder_.near.losses[b];
-            const clock::Window window =
-                windows_->OfStream(row, row < near.size() ? near[row] : clock::Map::kNoHint);
-            loss.first = clock.Locate(static_cast<uint64_t>(loss.first_ns), window);
-            loss.last = clock.Locate(static_cast<uint64_t>(loss.last_ns), window);
-          }
-          loss.first_ns = known ? loss.first.host.mid_ns : kNoTime;
-          loss.last_ns = known ? loss.last.host.mid_ns : kNoTime;
-        } else if (loss.first_ns == 0) {
-          loss.first_ns = loss.last_ns = kNoTime;
-        }
-        AddLoss(loss);
-      }
-    }
+    ConvertLosses(windows_.get(), &decoder_, &model_);
   }
 
  private:
@@ -325,6 +292,8 @@ class Conversion {
     return chunks;
   }
 
+  static constexpr double kNotHeldBackNs = 1e8;
+
   void ConvertJobs() {
     DeviceJobs& jobs = decoder_.device_jobs;
     const bool late = decoder_.late_times && LeaveJobsLate(model_, &jobs);
@@ -362,7 +331,15 @@ class Conversion {
       if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
         irq.near_ns = completion.host.mid_ns;
       }
-      times[5].Set(i, converter.Convert(times[5].RawTicks(i), irq, unconverted));
+      DeviceTime sent = converter.Convert(times[5].RawTicks(i), irq, unconverted);
+      // Another job's interrupt may be what the host acted on, but its own one is not held back for
+      // as long as a clock takes to wrap: it is before the host consumed the job, if it can be.
+      if (converter.wrap_ns() > kNotHeldBackNs) {
+        clock::Window consumed = windows_->OfJob(i, false);
+        consumed.lo_ns = std::max(consumed.lo_ns, completion.host.lo_ns);
+        sent = converter.Within(consumed, sent);
+      }
+      times[5].Set(i, sent);
     };
     InChunks(times, jobs.device, many, one, [](size_t, size_t) {});
   }
@@ -405,31 +382,6 @@ class Conversion {
 
   static uint64_t MaskOf(const Device& device) { return TickMask(device.about.clock().bits()); }
 
-  // More of them than anybody reads are summed up, by where they happened.
-  void AddLoss(const Loss& loss) {
-    constexpr size_t kMostLosses = 65'536;
-    if (model_.losses.size() < kMostLosses) {
-      model_.losses.push_back(loss);
-      return;
-    }
-    const auto same = [&](const Loss& other) {
-      return other.hop == loss.hop && other.device == loss.device &&
-             other.from_device == loss.from_device && other.has_times == loss.has_times &&
-             (other.first_ns == kNoTime) == (loss.first_ns == kNoTime);
-    };
-    Loss* last = &*std::find_if(model_.losses.rbegin(), model_.losses.rbegin() + 64, same);
-    if (!same(*last)) last = &model_.losses.back();
-    last->count += loss.count;
-    if (!same(*last)) {  // nothing can be said of both but that they were
-      last->first_ns = last->last_ns = kNoTime;
-      last->has_times = false;
-      return;
-    }
-    if (loss.first_ns == kNoTime) return;
-    if (loss.first_ns < last->first_ns) last->first_ns = loss.first_ns, last->first = loss.first;
-    if (loss.last_ns > last->last_ns) last->last_ns = loss.last_ns, last->last = loss.last;
-  }
-
   const HostJobs& host_jobs_;
   const DeviceOrders found_;
   const bool part_;
@@ -440,12 +392,6 @@ class Conversion {
 };
 
 }  // namespace
-
-bool ConvertLosses(Decoder* decoder, Model* model) {
-  if (decoder->HasDeviceLosses()) return false;
-  Conversion({}, {}, true, decoder, model).ConvertLosses();
-  return true;
-}
 
 void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
                   Model* model) {

@@ -18,9 +18,6 @@ namespace acceltrace::model {
 void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
                   Model* model);
 
-// No more than losses. False: some have times of a device.
-bool ConvertLosses(Decoder* decoder, Model* model);
-
 }  // namespace acceltrace::model
 
 #endif  // LIBTRACE_MODEL_CONVERT_H_

@@ -5,6 +5,7 @@
 #define LIBTRACE_MODEL_CONVERTER_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -32,6 +33,10 @@ class Converter {
   void Set(clock::Map map) { device_.clock = std::move(map); }
   // Most clocks neither jump nor wrap: what else is known of a time is not asked for.
   bool asks_windows() const { return !device_.clock.valid() || !device_.clock.NeedsNoWindow(); }
+  // 0: how fast it counts is not known.
+  double wrap_ns() const {
+    return hz_ > 0 ? std::ldexp(1e9 / hz_, bits_ == 0 ? 64 : static_cast<int>(bits_)) : 0;
+  }
   void Anchor(uint64_t ticks, int64_t host_ns) {
     if (anchored_) return;
     anchored_ = true;
@@ -50,6 +55,14 @@ class Converter {
     const int64_t mid_ns = anchor_ns_ + static_cast<int64_t>(std::clamp(ns, -1e18, 1e18));
     time.host = {-kUnboundedNs, mid_ns, kUnboundedNs};
     return time;
+  }
+  // A time that was left open: where the ticks have their one place in a narrower window, if so.
+  DeviceTime Within(const clock::Window& window, const DeviceTime& open) const {
+    if (open.epoch != clock::kNoEpoch || !device_.clock.valid() || window.lo_ns > window.hi_ns) {
+      return open;
+    }
+    const DeviceTime placed = device_.clock.Locate(open.raw_ticks, window);
+    return placed.epoch == clock::kNoEpoch ? open : placed;
   }
 
  private:

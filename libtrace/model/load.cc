@@ -9,6 +9,7 @@
 #include "libtrace/model/checked_events.h"
 #include "libtrace/model/collect_jobs.h"
 #include "libtrace/model/convert.h"
+#include "libtrace/model/convert_losses.h"
 #include "libtrace/model/decode.h"
 #include "libtrace/model/host_intake.h"
 #include "libtrace/model/join.h"

@@ -409,6 +409,7 @@ PlainTable Clocks(const model::Model& model) {
       .Number("rate_ppm", [](const Row& row) { return row.fit.rate_ppm; })
       .Number("samples", [](const Row& row) { return row.fit.samples; })
       .Number("samples_rejected", [](const Row& row) { return row.fit.samples_rejected; })
+      .Number("samples_wrong", [](const Row& row) { return row.fit.samples_wrong; })
       .Number("constraints", [](const Row& row) { return row.fit.constraints; })
       .Number("constraints_rejected", [](const Row& row) { return row.fit.constraints_rejected; })
       .Number("resets", [](const Row& row) { return row.fit.resets; })

@@ -368,8 +368,15 @@ PlainTable Counters(const model::Model& model) {
       [](const D& d, const Value& v) { return d.counters.time.RawTicks(v.sample); });
   add("time_ticks", Type::kInteger,
       [](const D& d, const Value& v) { return d.counters.time.ticks[v.sample]; });
-  add("time_ns", Type::kInteger,
-      [](const D& d, const Value& v) { return d.counters.time.host[v.sample].mid_ns; });
+  const auto bound = [&](const char* name, int64_t model::Interval::*part) {
+    add(name, Type::kInteger, [part](const D& d, const Value& v) {
+      const model::Interval at = d.counters.time.host[v.sample];
+      return analysis::IfKnown(at.*part, at.mid_ns);
+    });
+  };
+  bound("time_ns", &model::Interval::mid_ns);
+  bound("time_lo_ns", &model::Interval::lo_ns);
+  bound("time_hi_ns", &model::Interval::hi_ns);
   add("host_before_ns", Type::kInteger,
       [](const D& d, const Value& v) { return HostTime(d.counters.host_before_ns[v.sample]); });
   add("host_after_ns", Type::kInteger,
@@ -399,7 +406,17 @@ PlainTable DeviceEvents(const model::Model& model) {
       .Done();
 }
 
+// Those of the host are exact.
 PlainTable Losses(const model::Model& model) {
+  const auto bound = [&model](int64_t model::Loss::*exact, clock::DeviceTime model::Loss::*time,
+                              int64_t model::Interval::*part) {
+    return [&model, exact, time, part](size_t row) -> std::optional<int64_t> {
+      const model::Loss& loss = model.losses[row];
+      if (!loss.has_times) return HostTime(loss.*exact);
+      const model::Interval at = (loss.*time).host;
+      return analysis::IfKnown(at.*part, at.mid_ns);
+    };
+  };
   return TableBuilder("losses", model.losses.size())
       .Text("hop",
             [&](size_t row) -> const std::string& {
@@ -408,8 +425,16 @@ PlainTable Losses(const model::Model& model) {
       .Add("count", Type::kInteger, [&](size_t row) -> Cell { return model.losses[row].count; })
       .Add("first_ns", Type::kInteger,
            [&](size_t row) { return HostTime(model.losses[row].first_ns); })
+      .Add("first_lo_ns", Type::kInteger,
+           bound(&model::Loss::first_ns, &model::Loss::first, &model::Interval::lo_ns))
+      .Add("first_hi_ns", Type::kInteger,
+           bound(&model::Loss::first_ns, &model::Loss::first, &model::Interval::hi_ns))
       .Add("last_ns", Type::kInteger,
            [&](size_t row) { return HostTime(model.losses[row].last_ns); })
+      .Add("last_lo_ns", Type::kInteger,
+           bound(&model::Loss::last_ns, &model::Loss::last, &model::Interval::lo_ns))
+      .Add("last_hi_ns", Type::kInteger,
+           bound(&model::Loss::last_ns, &model::Loss::last, &model::Interval::hi_ns))
       .Done();
 }
 

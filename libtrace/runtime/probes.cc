@@ -4,6 +4,8 @@
 
 #include <sys/sdt.h>
 
+#include "libtrace/runtime/copies.h"
+
 // The probed instruction is a one-byte nop, which every kernel emulates (the
 // endbr64 at a function's entry it would have to single-step). The five-byte nop
 // behind it is what newer kernels turn into a jump, if the tracer knows the pair.
@@ -73,6 +75,7 @@ const ring::Host kRingHost = {.names = kApiNames,
 // When the library is loaded: a program that is traced from its start then has its ring
 // before its first call.
 __attribute__((constructor)) void BeginRings() {
+  MarkCopies();
   ring::SetHost(&kRingHost);
   ring::Prepare();
 }

@@ -11,6 +11,7 @@ nlohmann::ordered_json FitJson(const clock::Quality& fit) {
   return {{"samples", fit.samples},
           {"samples_used", fit.samples_used},
           {"samples_rejected", fit.samples_rejected},
+          {"samples_wrong", fit.samples_wrong},
           {"ptm_samples", fit.ptm_samples},
           {"constraints", fit.constraints},
           {"constraints_rejected", fit.constraints_rejected},

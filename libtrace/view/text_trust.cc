@@ -262,7 +262,8 @@ std::string TextVerify(const analysis::Report& report,
   }
   for (const analysis::ClockQuality& clock : report.clocks) {
     const std::string& name = model.devices[clock.device].about.name();
-    line("clock", clock.valid && clock.fit.constraints_rejected == 0,
+    line("clock",
+         clock.valid && clock.fit.constraints_rejected == 0 && clock.fit.samples_wrong == 0,
          Printable(name) + ": " +
              (clock.valid
                   ? fmt::format("{} samples, {} rejected, {} orders of events given, {} contradict",

@@ -158,9 +158,9 @@ Converter ConvexHull(const Series& series) {
 std::vector<Baseline> MakeBaselines(const clock::ClockInfo& info,
                                     std::span<const clock::Sample> samples) {
   const auto line = std::make_shared<TickLine>(info);
-  uint64_t malformed = 0;
+  clock::internal::LeftOut left_out;
   const auto all = std::make_shared<std::vector<Series>>();
-  for (const Count& count : LineUp(*line, {samples.begin(), samples.end()}, {}, {}, &malformed)) {
+  for (const Count& count : LineUp(*line, {samples.begin(), samples.end()}, {}, {}, &left_out)) {
     Series series{count.base_ticks, count.base_host_ns, {}};
     for (const Reading& reading : count.readings) {
       const auto before = static_cast<double>(reading.sample.host_before_ns - count.base_host_ns);

@@ -87,6 +87,9 @@ struct History {
 // well, more losses on either side, uneven sampling, no samples in a row at the ends.
 History MakeHistory(uint64_t seed, bool harsh = false);
 
+// One of its clock samples was noted 2 to 50 us too early or too late. False: it has none.
+bool PlantWrongSample(History* history);
+
 // Through the encoder, the reader and the model's loader; null if it cannot be read.
 std::unique_ptr<model::Model> LoadHistory(const History& history);
 

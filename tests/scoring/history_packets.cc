@@ -6,6 +6,7 @@
 
 #include "libtrace/stream/columns.h"
 #include "tests/scoring/history_machine.h"
+#include "tests/scoring/history_random.h"
 
 namespace acceltrace::scoring {
 
@@ -288,6 +289,29 @@ class Writer {
 void WritePackets(const std::vector<Machine>& machines, std::vector<HostRow> host,
                   const EventRecords& event_records, double end_ns, History* history) {
   Writer(machines, std::move(host), event_records, end_ns, history).Run();
+}
+
+bool PlantWrongSample(History* history) {
+  HistoryRandom random(history->seed ^ 0x9e3779b97f4a7c15);
+  std::vector<std::pair<proto::ClockBatch*, int>> samples;
+  for (proto::Packet& packet : history->packets) {
+    const int rows = packet.has_clocks() ? packet.clocks().host_before_ns_delta_size() : 0;
+    for (int i = 0; i < rows; ++i) samples.emplace_back(packet.mutable_clocks(), i);
+  }
+  if (samples.empty()) return false;
+  const auto& [batch, row] =
+      samples[static_cast<size_t>(random.Below(static_cast<int>(samples.size())))];
+  const auto by_ns =
+      static_cast<int64_t>(random.LogUniform(2e3, 5e4)) * (random.Chance(0.5) ? 1 : -1);
+  const auto move = [row = row, by_ns](auto* deltas) {
+    deltas->Set(row, deltas->Get(row) + by_ns);
+    if (row + 1 < deltas->size()) deltas->Set(row + 1, deltas->Get(row + 1) - by_ns);
+  };
+  move(batch->mutable_host_before_ns_delta());
+  if (random.Chance(0.5)) move(batch->mutable_ptm_host_ns_delta());
+  history->text += fmt("; sample at row %d of a batch of device %u wrong by %lld ns", row,
+                       batch->device(), static_cast<long long>(by_ns));
+  return true;
 }
 
 }  // namespace acceltrace::scoring

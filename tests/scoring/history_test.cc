@@ -2,6 +2,8 @@
 //
 // Ten random histories of clocks, and those that were missed once; `make bench BENCH=time` tries
 // two hundred.
+#include <algorithm>
+
 #include "tests/catch.h"
 #include "tests/scoring/history_figures.h"
 
@@ -51,6 +53,25 @@ TEST_CASE("times of a part of a history lie in their intervals, or no part is re
   CheckPart(100, false, 0.3, 0.35);
   CheckPart(29, true, 0, 0.2);
   CheckPart(23, true, 0, 0.2);
+}
+
+TEST_CASE("one wrong clock sample is found, or does no harm") {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    History history = MakeHistory(seed);
+    if (!PlantWrongSample(&history)) continue;
+    const auto model = LoadHistory(history);
+    REQUIRE(model != nullptr);
+    const Verdict verdict = CheckTimes(*model, history);
+    const FigureScore score = CheckFigures(*model, history);
+    const bool said = std::any_of(model->devices.begin(), model->devices.end(), [](const auto& d) {
+      return !d.clock.valid() || d.clock.quality().samples_wrong > 0;
+    });
+    found += said;
+    CAPTURE(seed, history.text, verdict.worst, score.worst);
+    CHECK((said || verdict.outside + verdict.durations_outside + score.outside == 0));
+  }
+  CHECK(found > 20);
 }
 
 TEST_CASE("times and figures of a random clock history lie in their intervals") {
