@@ -90,6 +90,11 @@ void AddFilters(Verb* verb, model::Selection* selection) {
       .TypeName("PROCESS")
       .OneWord()
       .Group(kGroup);
+  verb->AddOption("--container", &selection->containers,
+                  "only what ran in this container: 4 or more digits of its id, or its name")
+      .TypeName("CONTAINER")
+      .OneWord()
+      .Group(kGroup);
   verb->AddOption("--device", &selection->devices,
                   "only this device: name with * and ?, or PCI address")
       .TypeName("DEVICE")
@@ -205,7 +210,7 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
   if (!fits.ok()) return Result<Loaded>(fits);
   Loaded loaded;
   loaded.laws.emplace();  // they are of the whole
-  const bool by_time = selection.processes.empty() && selection.devices.empty() &&
+  const bool by_time = !selection.by_process() && selection.devices.empty() &&
                        selection.streams.empty() && selection.ranges.empty();
   if (selection.command_fields && by_time) {
     loaded.model = trace->LoadCommands(stretch, *selection.command_fields);

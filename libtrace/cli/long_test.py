@@ -104,6 +104,9 @@ def rows_of_a_time_are_what_they_are_among_the_rest():
                        for path in (LONG, PACKED)
                        for rest in ("", "WHERE (SELECT count(*) FROM jobs) > 0")]
             assert len(answers[0].stdout.splitlines()) > 1, (sql, words, answers[0])
+            # The time alone does not answer what asks for a container as well.
+            refused = run("query", LONG, sql.format(""), *words, "--container", "web", status=2)
+            assert "no such container as web" in refused.stderr, refused
             for answer in answers[1:]:
                 assert answer.stdout == answers[0].stdout, (sql, words)
                 assert "loss: " in answer.stderr, answer

@@ -81,6 +81,32 @@ def names_that_do_not_occur_are_misuse_and_say_what_there_is():
 
 
 @case
+def a_container_is_a_part_wherever_a_process_is():
+    for asked in readers("--container", "0123abcd"):
+        done = run(*asked)
+        lines = done.stderr.splitlines()
+        assert (done.returncode, len(lines), done.stdout) == (2, 1, ""), (asked, done)
+        assert "no such container as 0123abcd" in lines[0], lines
+        assert "record with --sources cgroup" in lines[0], lines
+    trace = place("hostile.atrace")
+    subprocess.run([os.path.join(BUILD, "test", "make-page-trace"), "hostile", trace],
+                   check=True, timeout=60)
+    done = run("query", trace, "SELECT DISTINCT container FROM process_groups", "--json")
+    names = [row[0] for row in json.loads(done.stdout)["rows"]]
+    assert len(names) == 3 and "\x1b[2J\x1b]0;title\x07" in names, names
+    for name in names:
+        done = run("report", trace, "--json", "--container", name)
+        report = json.loads(done.stdout)
+        assert report["trace"]["selection"]["text"] == "container " + name, done
+        assert report["counts"]["jobs"] == 50, report["counts"]
+    done = run("report", trace, "--container", "nosuch")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+    assert "there are: " in done.stderr and done.stderr.strip().isprintable(), done
+    text = run("report", trace, "--section", "system").stdout
+    assert " container " in text and all(c.isprintable() or c == "\n" for c in text), text
+
+
+@case
 def a_part_without_a_device_is_not_called_the_trace():
     done = run("report", DEMO, "--to", "1ns")
     assert "the part that was selected holds no jobs" in " ".join(done.stdout.split()), done.stdout

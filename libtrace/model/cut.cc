@@ -116,6 +116,7 @@ void CutSystem(const Kept& kept, SystemTables* system) {
              &runs.waker_tid, &runs.wait, &runs.waker_irq, &runs.began_before, &runs.charged_ns,
              &runs.minor_faults, &runs.major_faults, &runs.migrations, &runs.voluntary,
              &runs.involuntary);
+  PermuteAll(RowsOf(kept.groups), &system->groups);
   // Devices that go take their numbers along.
   const std::vector<uint32_t> moved = Moved(kept.devices);
   const auto follow = [&](uint32_t device) { return device == kNoRow ? kNoRow : moved[device]; };

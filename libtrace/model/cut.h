@@ -14,7 +14,8 @@ namespace acceltrace::model {
 // Which rows stay: a byte for each. Commands without their job stay alone.
 struct Kept {
   using Mask = std::vector<uint8_t>;
-  Mask devices, api, ranges, host, jobs, commands, device_events, others, process_events, runs;
+  Mask devices, api, ranges, host, jobs, commands, device_events, others, process_events, runs,
+      groups;
   std::vector<Mask> counters;  // by device
 };
 

@@ -2,11 +2,13 @@
 #include "libtrace/model/select.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "libtrace/model/container.h"
 #include "libtrace/model/cut.h"
 #include "libtrace/model/host_jobs.h"
 #include "libtrace/model/job_owners.h"
@@ -45,8 +47,8 @@ class Selector {
     const int64_t origin_ns = asked_.origin_ns.value_or(model_.begin_ns);
     if (asked_.from_ns) from_ns_ = origin_ns + *asked_.from_ns;
     if (asked_.to_ns) to_ns_ = origin_ns + *asked_.to_ns;
-    for (auto find : {&Selector::FindDevices, &Selector::FindProcesses, &Selector::FindStreams,
-                      &Selector::FindRanges}) {
+    for (auto find : {&Selector::FindDevices, &Selector::FindProcesses, &Selector::FindContainers,
+                      &Selector::FindStreams, &Selector::FindRanges}) {
       const Status status = (this->*find)();
       if (!status.ok()) return status;
     }
@@ -61,6 +63,7 @@ class Selector {
     kept.others = MarkOthers();
     kept.process_events = MarkProcessEvents();
     kept.runs = MarkRuns();
+    kept.groups = MarkGroups();
     kept.counters.resize(model_.devices.size());
     for (size_t d = 0; d < model_.devices.size(); ++d) kept.counters[d] = MarkCounters(d);
     const uint64_t before = CountRows(model_);
@@ -77,12 +80,12 @@ class Selector {
 
  private:
   bool ByJob() const {
-    return !asked_.processes.empty() || !asked_.ranges.empty() || !asked_.streams.empty();
+    return asked_.by_process() || !asked_.ranges.empty() || !asked_.streams.empty();
   }
   bool Overlaps(int64_t begin_ns, int64_t end_ns) const {
     return begin_ns <= to_ns_ && end_ns >= from_ns_;
   }
-  bool ProcessIn(uint32_t pid) const { return asked_.processes.empty() || pids_.count(pid) != 0; }
+  bool ProcessIn(uint32_t pid) const { return !asked_.by_process() || pids_.count(pid) != 0; }
   bool DeviceIn(uint32_t device) const { return device != kNoRow && devices_[device]; }
 
   Status FindDevices() {
@@ -125,6 +128,39 @@ class Selector {
     if (!pids_.empty()) return {};
     return Status::Error("no such process as " + asked_.processes.front() +
                          " in the trace; there are: " + Listed(names));
+  }
+
+  // Of the processes that were found, or of all, those that were in the containers at any time.
+  Status FindContainers() {
+    if (asked_.containers.empty()) return {};
+    const std::string none = "no such container as " + asked_.containers.front() + " in the trace";
+    if (model_.system.groups.empty()) {
+      return Status::Error(none + ", which has no control groups: record with --sources cgroup");
+    }
+    std::map<std::string, std::vector<uint32_t>> members;
+    for (const ProcessGroup& group : model_.system.groups) {
+      if (group.pid == 0) continue;  // jobs of nobody known have it, too
+      if (!asked_.processes.empty() && pids_.count(group.pid) == 0) continue;
+      std::string container = ContainerOf(model_.strings.Get(group.group));
+      if (!container.empty()) members[std::move(container)].push_back(group.pid);
+    }
+    pids_.clear();
+    for (const std::string& asked : asked_.containers) {
+      std::set<std::string> meant;
+      for (const auto& [container, pids] : members) {
+        if (MayMean(asked, container)) meant.insert(container);
+      }
+      if (meant.count(asked) != 0) meant = {asked};
+      if (meant.size() > 1) {
+        return Status::Error("container " + asked + " may be any of: " + Listed(meant) +
+                             "; give more of its id");
+      }
+      for (const std::string& one : meant) pids_.insert(members[one].begin(), members[one].end());
+    }
+    if (!pids_.empty()) return {};
+    std::set<std::string> names;
+    for (const auto& [container, pids] : members) names.insert(ShortContainer(container));
+    return Status::Error(none + "; there are: " + Listed(names));
   }
 
   Status FindStreams() {
@@ -239,7 +275,7 @@ class Selector {
 
   // The calls that tell whose a job is may lie elsewhere in the trace.
   bool NeedsWhole(size_t job) const {
-    return about_.part && !asked_.processes.empty() && model_.jobs.pid[job] == 0 &&
+    return about_.part && asked_.by_process() && model_.jobs.pid[job] == 0 &&
            ClientOf(model_.jobs.correlation[job]) != 0;
   }
 
@@ -362,6 +398,13 @@ class Selector {
     return mask;
   }
 
+  // Of all times: the one that a process is in may have been recorded before.
+  Mask MarkGroups() const {
+    Mask mask;
+    for (const ProcessGroup& group : model_.system.groups) mask.push_back(ProcessIn(group.pid));
+    return mask;
+  }
+
   Mask MarkCounters(size_t device) const {
     const CounterSamples& samples = model_.devices[device].counters;
     Mask mask(samples.size(), 0);
@@ -378,6 +421,7 @@ class Selector {
       text += (text.empty() ? "" : ", ") + std::string(what) + " " + value;
     };
     for (const std::string& process : asked_.processes) add("process", process);
+    for (const std::string& container : asked_.containers) add("container", container);
     for (const std::string& device : asked_.devices) add("device", device);
     for (const uint32_t stream : asked_.streams) add("stream", std::to_string(stream));
     for (const std::string& range : asked_.ranges) add("range", range);

@@ -22,16 +22,20 @@ namespace acceltrace::model {
 struct Selection {
   // Of several of one kind any; of several kinds all.
   std::vector<std::string> processes;  // by id, or by name with * and ?
-  std::vector<std::string> devices;    // by name with * and ?, or by PCI address
-  std::vector<std::string> ranges;     // by name with * and ?: what was called inside
-  std::vector<uint32_t> streams;       // of the calls that submitted
+  // Of the processes those that ever were in one of these: by id, by at least 4 digits that an
+  // id begins with, or by name (container.h).
+  std::vector<std::string> containers;
+  std::vector<std::string> devices;  // by name with * and ?, or by PCI address
+  std::vector<std::string> ranges;   // by name with * and ?: what was called inside
+  std::vector<uint32_t> streams;     // of the calls that submitted
   // From the trace's first event on; what overlaps the time is in.
   std::optional<int64_t> from_ns, to_ns;
   std::optional<int64_t> origin_ns;  // of a model that is a part: the trace's first event
 
+  bool by_process() const { return !processes.empty() || !containers.empty(); }
   bool any() const {
-    return !processes.empty() || !devices.empty() || !ranges.empty() || !streams.empty() ||
-           from_ns || to_ns;
+    return by_process() || !devices.empty() || !ranges.empty() || !streams.empty() || from_ns ||
+           to_ns;
   }
 };
 
@@ -45,8 +49,8 @@ struct AboutPart {
 };
 
 // Removes all other rows, and says so in model->cut. An error if there is no such process,
-// device or range: the message names those that there are. Of a part also if processes are asked
-// for, and it has a job that only the whole can tell the process of.
+// container, device or range: the message names those that there are. Of a part also if processes
+// are asked for, and it has a job that only the whole can tell the process of.
 Status Select(const Selection& selection, Model* model, const AboutPart& about = {});
 
 // * is any text, ? any character.

@@ -130,6 +130,20 @@ TEST_CASE("Each table answers with what it holds") {
   }
 }
 
+TEST_CASE("A process's control group has its container beside it") {
+  const std::string id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  TraceBuilder builder = SomeJobs();
+  builder.AddGroup(100, 900'000, "/docker/" + id);
+  builder.AddGroup(100, 950'000, "/user.slice");
+  builder.AddGroup(101, 900'000, "/lxc.payload.web");
+  Fixture trace(std::move(builder));
+  CHECK(trace.Ask("SELECT pid, control_group, container FROM process_groups") ==
+        std::vector<std::string>{"100|'/docker/" + id + "'|'" + id + "'", "100|'/user.slice'|''",
+                                 "101|'/lxc.payload.web'|'web'"});
+  CHECK(trace.Ask("SELECT DISTINCT g.container, j.pid FROM jobs j JOIN process_groups g USING (pid)"
+                  " WHERE g.container <> ''") == std::vector<std::string>{"'" + id + "'|100"});
+}
+
 // A unary plus keeps SQLite from handing a constraint down: both ways must agree, whatever the
 // column and the value are.
 TEST_CASE("Constraints that are handed down find what comparing each row finds") {

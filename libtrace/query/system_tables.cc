@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the host's kernel says, as tables.
+#include <map>
+
 #include "libtrace/analysis/thread_states.h"
+#include "libtrace/model/container.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {
@@ -117,11 +120,24 @@ PlainTable SystemCounters(const model::Model& model) {
 
 PlainTable ProcessGroups(const model::Model& model) {
   const auto& groups = model.system.groups;
+  using Containers = std::map<uint32_t, std::string>;  // by the group's string id
+  const Lazy<Containers> containers([&model] {
+    Containers all;
+    for (const model::ProcessGroup& group : model.system.groups) {
+      const auto [known, fresh] = all.try_emplace(group.group);
+      if (fresh) known->second = model::ContainerOf(model.strings.Get(group.group));
+    }
+    return all;
+  });
   return TableBuilder("process_groups", groups.size())
       .Add("pid", Type::kInteger, [&](size_t row) -> Cell { return uint64_t{groups[row].pid}; })
       .Add("time_ns", Type::kInteger, [&](size_t row) -> Cell { return groups[row].time_ns; })
       .Text("control_group",
             [&](size_t row) -> const std::string& { return model.strings.Get(groups[row].group); })
+      .Text("container",
+            [&groups, containers](size_t row) -> const std::string& {
+              return containers->at(groups[row].group);
+            })
       .Done();
 }
 

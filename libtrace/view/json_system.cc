@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "libtrace/model/container.h"
 #include "libtrace/view/json_parts.h"
 
 namespace acceltrace::view {
@@ -107,12 +108,14 @@ Json CountersJson(const Report& report) {
 Json GroupsJson(const Report& report) {
   Json groups = Json::array();
   for (const analysis::GroupUse& use : report.system.groups.first) {
-    groups.push_back(
-        {{"group", use.group == 0 ? Json() : Json(report.model->strings.Get(use.group))},
-         {"processes", use.processes},
-         {"jobs", use.jobs},
-         {"commands", use.commands},
-         {"device_ns", Rounded(use.device_ns)}});
+    const std::string& group = report.model->strings.Get(use.group);
+    const std::string container = model::ContainerOf(group);
+    groups.push_back({{"group", use.group == 0 ? Json() : Json(group)},
+                      {"container", container.empty() ? Json() : Json(container)},
+                      {"processes", use.processes},
+                      {"jobs", use.jobs},
+                      {"commands", use.commands},
+                      {"device_ns", Rounded(use.device_ns)}});
   }
   return groups;
 }

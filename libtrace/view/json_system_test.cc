@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a report lists of the host has an end, and says how much is behind it.
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "libtrace/view/json.h"
+#include "libtrace/view/text.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
 
@@ -76,6 +78,29 @@ TEST_CASE("a process counts once in each control group that it was in") {
     CHECK(use.processes == (use.group == 1000 ? 2 : 1));
     CHECK(use.jobs == (use.group == 1000 ? 1 : 0));
   }
+}
+
+TEST_CASE("a control group's container is beside it, whole in JSON and its first digits in text") {
+  const std::string id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  test::TraceBuilder builder;
+  builder.AddDevice();
+  builder.AddJob(test::JobOfCall(10'000'000, 1, 10'050'000));  // of process 100
+  builder.AddGroup(100, 9'000'000, "/docker/" + id);
+  builder.AddGroup(101, 9'000'000, "/lxc.payload.\x1b[2Jweb");
+  builder.AddGroup(102, 9'000'000, "/user.slice");
+  const auto model = builder.Model();
+  const analysis::Report report = analysis::ComputeReport(*model);
+  const Json json = Json::parse(JsonReport(report))["system"]["groups"];
+  REQUIRE(json.size() == 3);
+  CHECK(json[0]["container"] == id);
+  std::map<Json, Json> containers;
+  for (const Json& group : json) containers[group["group"]] = group["container"];
+  CHECK(containers["/lxc.payload.\x1b[2Jweb"] == "\x1b[2Jweb");
+  CHECK(containers["/user.slice"] == nullptr);
+  const std::string text = text::System(report, {});
+  CHECK(text.find(" container ") != std::string::npos);
+  CHECK(text.find(" 0123456789ab ") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
 }
 
 }  // namespace

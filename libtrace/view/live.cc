@@ -8,6 +8,7 @@
 
 #include "libtrace/analysis/resources.h"
 #include "libtrace/analysis/transfers.h"
+#include "libtrace/model/container.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::view {
@@ -32,6 +33,16 @@ template <typename Map>
 auto* Find(Map* map, const typename Map::key_type& key) {
   const auto found = map->find(key);
   return found == map->end() ? nullptr : &found->second;
+}
+
+// Nothing is kept of what has none.
+void Put(uint32_t key, const std::string& container, std::map<uint32_t, std::string>* containers) {
+  if (container.empty()) {
+    containers->erase(key);
+    return;
+  }
+  if (!containers->contains(key)) MakeRoom(containers, kMostNames);
+  (*containers)[key] = Head(container);
 }
 
 }  // namespace
@@ -61,6 +72,9 @@ void LiveState::Add(const proto::Packet& packet) {
       break;
     case proto::Packet::kProcesses:
       AddProcesses(packet.processes());
+      break;
+    case proto::Packet::kProcessGroups:
+      AddGroups(packet.process_groups());
       break;
     case proto::Packet::kApi: {
       DeltaDecoder begin(packet.api().begin_ns_delta());
@@ -117,6 +131,9 @@ void LiveState::AddStrings(const proto::Strings& strings) {
   for (int i = 0; i < n; ++i) {
     if (!strings_.contains(strings.id(i))) MakeRoom(&strings_, kMostStrings);
     strings_[strings.id(i)] = Head(strings.value(i));
+    // Of a control group's path the end counts, and that may be longer than what is kept of it.
+    const std::string container = model::ContainerOf(strings.value(i));
+    Put(strings.id(i), container, &containers_);
   }
 }
 
@@ -128,6 +145,13 @@ void LiveState::AddProcesses(const proto::Processes& processes) {
     if (name == nullptr) continue;
     if (!names_.contains(pid)) MakeRoom(&names_, kMostNames);
     names_[pid] = *name;
+  }
+}
+
+void LiveState::AddGroups(const proto::ProcessGroups& groups) {
+  for (int i = 0; i < groups.pid_size(); ++i) {
+    const std::string* container = Find(&containers_, ColumnAt(groups.group(), i));
+    Put(groups.pid(i), container == nullptr ? "" : *container, &container_of_);
   }
 }
 
@@ -357,6 +381,8 @@ void LiveState::AddProcesses(bool whole, LiveFrame* frame) const {
   for (auto& [pid, process] : processes) {
     const auto name = names_.find(pid);
     if (name != names_.end()) process.name = name->second;
+    const auto container = container_of_.find(pid);
+    if (container != container_of_.end()) process.container = container->second;
     process.share = process.device_ns / interval_ns;
     frame->processes.push_back(process);
   }

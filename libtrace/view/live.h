@@ -44,6 +44,7 @@ struct LiveProcess {
   std::string name;
   double device_ns = 0, share = 0;  // of the interval, of one unit
   uint64_t jobs = 0, memory_bytes = 0;
+  std::string container;  // in which it is (model/container.h)
 };
 
 struct LiveFrame {
@@ -108,6 +109,7 @@ class LiveState {
   void AddDevice(const proto::Device& device);
   void AddStrings(const proto::Strings& strings);
   void AddProcesses(const proto::Processes& processes);
+  void AddGroups(const proto::ProcessGroups& groups);
   void AddHost(const proto::HostBatch& batch);
   void AddCommands(const proto::CommandBatch& batch);
   void AddClocks(const proto::ClockBatch& batch);
@@ -127,7 +129,9 @@ class LiveState {
   std::array<double, kHistory> interval_lengths_ns_{};
   uint64_t rows_ = 0, all_rows_ = 0;
   std::map<uint32_t, std::string> strings_;
-  std::map<uint32_t, std::string> names_;  // of processes
+  std::map<uint32_t, std::string> names_;         // of processes
+  std::map<uint32_t, std::string> containers_;    // that strings tell, by their ids
+  std::map<uint32_t, std::string> container_of_;  // processes that are in one
   std::map<uint32_t, Device> devices_;
   std::map<Key, Queue> queues_;
   std::map<Key, Context> contexts_;

@@ -116,6 +116,30 @@ TEST_CASE("A frame has memory by process, what is freed and what a context takes
   CHECK(memory_after(proto::HostBatch::KIND_CONTEXT, 0, 0) == 0);
 }
 
+TEST_CASE("A frame has the container that a process is in") {
+  const std::string id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  TraceBuilder builder = Stream(1);
+  CHECK(Joined(TextLive(StateOf(builder.Packets()).Whole(), {})).find("container") ==
+        std::string::npos);
+  const std::string slice = "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod";
+  builder.AddGroup(100, kBase, "/docker/" + std::string(64, 'f'));
+  builder.AddGroup(100, kBase + 1, slice + std::string(36, 'u') + ".slice/crio-" + id + ".scope");
+  const LiveFrame frame = StateOf(builder.Packets()).Whole();
+  REQUIRE(frame.processes.size() == 1);
+  CHECK(frame.processes[0].container == id);
+  for (const int width : {80, 120}) {
+    LiveStyle style;
+    style.style.width = width;
+    const std::string text = Joined(TextLive(frame, style));
+    for (const char* wanted : {" name ", " container ", " app ", " 0123456789ab "}) {
+      CHECK(text.find(wanted) != std::string::npos);
+    }
+    CHECK(text.find("abc") == std::string::npos);
+  }
+  builder.AddGroup(100, kBase + 2, "/user.slice");
+  CHECK(StateOf(builder.Packets()).Whole().processes[0].container.empty());
+}
+
 TEST_CASE("Losses are reported by hop, and never forgotten") {
   TraceBuilder builder = Stream(3);
   builder.AddLoss("device-ring", 17, kBase + 100, kBase + 200);
@@ -138,7 +162,7 @@ TEST_CASE("A stream with numbers from anywhere stays within its bounds") {
   for (int i = 0; i < 20'000; ++i) {
     proto::Packet packet;
     const auto small = static_cast<uint32_t>(next());
-    switch (i % 6) {
+    switch (i % 7) {
       case 0: {
         proto::Device* device = packet.mutable_device();
         device->set_device(small % 100), device->mutable_clock()->set_bits(small % 70);
@@ -148,7 +172,8 @@ TEST_CASE("A stream with numbers from anywhere stays within its bounds") {
         break;
       }
       case 1:
-        packet.mutable_strings()->add_id(small), packet.mutable_strings()->add_value("x");
+        packet.mutable_strings()->add_id(small % 999);
+        packet.mutable_strings()->add_value(small % 2 == 0 ? "x" : "/lxc/" + std::string(999, 'x'));
         break;
       case 2: {
         proto::HostBatch* host = packet.mutable_host();
@@ -171,6 +196,11 @@ TEST_CASE("A stream with numbers from anywhere stays within its bounds") {
         clocks->set_device(small % 100);
         clocks->add_host_before_ns_delta(static_cast<int64_t>(next()));
         clocks->add_device_ticks_delta(static_cast<int64_t>(next()));
+        break;
+      }
+      case 5: {
+        proto::ProcessGroups* groups = packet.mutable_process_groups();
+        for (uint32_t g = 0; g < 3; ++g) groups->add_pid(small + g), groups->add_group(g * 300);
         break;
       }
       default: {
@@ -197,7 +227,7 @@ TEST_CASE("Eighty columns and twenty-four lines hold the screen") {
   LiveFrame frame = StateOf(Stream(100).Packets()).Cut();
   const std::string name(300, 'n');
   for (uint32_t i = 0; i < 40; ++i) {
-    frame.processes.push_back({1000 + i, name, 1e9, 1.5, 123'456, 1ull << 40});
+    frame.processes.push_back({1000 + i, name, 1e9, 1.5, 123'456, 1ull << 40, name});
     frame.queues.push_back({"acc0", i, 1'000'000, 123'456'789, 123'456'789});
   }
   const std::string hop(200, 'l');

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libtrace/model/container.h"
 #include "libtrace/view/format.h"
 
 namespace acceltrace::view {
@@ -245,7 +246,13 @@ class Screen {
   }
 
   void Processes(size_t most) {
-    Title(Fit("PROCESS", 9, true) + "  " + Fit("name", 25, false) + Fit("device time", 14, true) +
+    const bool contained =
+        std::any_of(frame_.processes.begin(), frame_.processes.end(),
+                    [](const LiveProcess& process) { return !process.container.empty(); });
+    // In eighty columns they share what names have for themselves otherwise.
+    const size_t container = contained ? 13 : 0, name = contained && width_ < 95 ? 12 : 25;
+    Title(Fit("PROCESS", 9, true) + "  " + Fit("name", name, false) +
+          Fit(contained ? "container" : "", container, false) + Fit("device time", 14, true) +
           Fit("share", 10, true) + Fit("jobs/s", 10, true) +
           Fit("memory", width_ >= 82 ? 12 : 10, true));
     if (frame_.processes.empty()) Line("no process yet", Ink::kDim);
@@ -253,7 +260,9 @@ class Screen {
       const LiveProcess& process = frame_.processes[i];
       const bool seen = process.pid != 0;
       Line(Fit(seen ? std::to_string(process.pid) : "?", 9, true) + "  " +
-           Fit(seen ? Name(process.name, 24) : "not seen to submit", 25, false) +
+           Fit(Name(seen ? process.name : "not seen to submit", name - 1), name, false) +
+           Fit(Name(model::ShortContainer(process.container), contained ? 12 : 0), container,
+               false) +
            Fit(Time(std::llround(process.device_ns)), 14, true) +
            Fit(FormatShare(process.share), 10, true) +
            Fit(Rate(PerSecond(process.jobs)), 10, true) +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libtrace/model/container.h"
 #include "libtrace/view/format.h"
 #include "libtrace/view/text.h"
 
@@ -181,16 +182,19 @@ std::string Groups(const Report& report, const Style& style) {
   std::string out = view::Heading(style, "CONTROL GROUPS", First(shown, report.system.groups.all));
   const double all_ns = report.system.groups_device_ns;
   Table table({{"group", Align::kLeft, true},
+               {"container", Align::kLeft, true},
                {"processes"},
                {"jobs"},
-               {"commands"},
+               {"commands", Align::kRight, false, 1},
                {"time on devices"},
                {"share"}});
   for (size_t i = 0; i < shown; ++i) {
     const analysis::GroupUse& use = groups[i];
     const std::string name = use.group == 0 ? "not known" : report.model->strings.Get(use.group);
-    table.Add({Printable(name), FormatCount(use.processes), FormatCount(use.jobs),
-               FormatCount(use.commands), FormatNs(static_cast<int64_t>(use.device_ns)),
+    const std::string container = model::ShortContainer(model::ContainerOf(name));
+    table.Add({Printable(name), Printable(container), FormatCount(use.processes),
+               FormatCount(use.jobs), FormatCount(use.commands),
+               FormatNs(static_cast<int64_t>(use.device_ns)),
                all_ns > 0 ? FormatShare(use.device_ns / all_ns) : ""});
   }
   return out + table.Render(style);

@@ -239,6 +239,12 @@ void TraceBuilder::AddProcessEvent(proto::ProcessEvents::Kind kind, int64_t time
   process_events_.add_parent(parent);
 }
 
+void TraceBuilder::AddGroup(uint32_t pid, int64_t time_ns, const std::string& group) {
+  groups_.add_time_ns_delta(time_ns - std::exchange(last_group_ns_, time_ns));
+  groups_.add_pid(pid);
+  groups_.add_group(Intern(group));
+}
+
 void TraceBuilder::AddCounters(uint32_t device, int64_t time_ns,
                                const std::vector<uint64_t>& values) {
   assert(values.size() == NumCounters());

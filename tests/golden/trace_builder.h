@@ -88,6 +88,8 @@ class TraceBuilder {
   // What became of a process; the kinds of proto::ProcessEvents.
   void AddProcessEvent(proto::ProcessEvents::Kind kind, int64_t time_ns, uint32_t pid, uint32_t tid,
                        uint32_t parent = 0);
+  // From that time on, which is of no event, it is in this control group.
+  void AddGroup(uint32_t pid, int64_t time_ns, const std::string& group);
   // Values of the counters in the order of the device's description; a snapshot
   // at a true host time. Counters: for each unit busy, idle, a stall each,
   // commands; then elapsed, in_bytes, out_bytes.
@@ -151,7 +153,8 @@ class TraceBuilder {
   proto::RangeBatch ranges_;
   proto::LossBatch losses_;
   proto::ProcessEvents process_events_;
-  int64_t last_process_event_ns_ = 0;
+  proto::ProcessGroups groups_;
+  int64_t last_process_event_ns_ = 0, last_group_ns_ = 0;
   std::vector<DeviceState> devices_;
   std::vector<std::unique_ptr<JobSpec>> jobs_;
   std::map<std::string, uint32_t> ids_;

@@ -189,6 +189,7 @@ std::vector<proto::Packet> TraceBuilder::Packets() {
   add(strings_, &proto::Packet::mutable_strings);
   add(processes_, &proto::Packet::mutable_processes);
   add(process_events_, &proto::Packet::mutable_process_events);
+  add(groups_, &proto::Packet::mutable_process_groups);
   add(op_names_, &proto::Packet::mutable_op_names);
   add(api_, &proto::Packet::mutable_api);
   add(stack_frames_, &proto::Packet::mutable_stack_frames);

@@ -84,6 +84,9 @@ void AddHostileNames(TraceBuilder* builder) {
     builder->AddRange(name, kPid, at + 4'500, at + 4'600);
     at += 5'000;
   }
+  for (const size_t name : {0, 4, 5}) {
+    builder->AddGroup(kPid, kBase + static_cast<int64_t>(name), "/lxc.payload." + names[name]);
+  }
   for (uint32_t tag = 1; tag <= 4; ++tag) builder->AddOpName(kPid, tag, names[tag - 1]);
   builder->info()->add_command(names[0]);
   builder->info()->add_command(names[5]);
