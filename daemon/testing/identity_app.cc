@@ -11,7 +11,7 @@
 //   leader                   its first thread ends, another one goes on to work
 //   wait FILE                has the device open, and works on when the file is there
 //   copies [FILE]            works by two copies of the library; with FILE: as `wait` does
-//   spoof PID COUNT          jobs by the ioctls themselves, with ids that name process PID
+//   spoof COUNT ID...        so many jobs for each by the ioctls themselves, with ids that begin so
 //
 // What it has done is added to the file $AXL_IDENTITY, a line for each piece of work: its calls,
 // its commands, and the op's name.
@@ -180,32 +180,38 @@ int Copies(const char* path) {
   return 0;
 }
 
-int Spoof(uint64_t pid, int count) {
+int Spoof(int count, char** named) {
   const int fd = open("/dev/axl0", O_RDWR | O_CLOEXEC);
   axl_ctx_create ctx = {};
   ctx.size = sizeof(ctx);
   ctx.num_queues = 1;
   if (fd < 0 || ioctl(fd, AXL_IOCTL_CTX_CREATE, &ctx) != 0) return 10;
-  for (int i = 1; i <= count; ++i) {
+  const auto job = [&](uint64_t correlation) {
     axl_desc nop = {};
     nop.engine = AXL_ENGINE_VECTOR;
     nop.wait_sem[0] = nop.wait_sem[1] = nop.signal_sem = AXL_SEM_NONE;
-    nop.tag = static_cast<uint32_t>(i);
+    nop.tag = static_cast<uint32_t>(correlation);
     axl_submit submit = {};
     submit.size = sizeof(submit);
     submit.ctx = ctx.ctx;
     submit.cmds = reinterpret_cast<uintptr_t>(&nop);
     submit.num_cmds = 1;
     submit.cmd_bytes = sizeof(nop);
-    submit.correlation = pid << 32 | static_cast<uint32_t>(i);
+    submit.correlation = correlation;
     if (ioctl(fd, AXL_IOCTL_SUBMIT, &submit) != 0) return 11;
     axl_wait wait = {};
     wait.size = sizeof(wait);
     wait.ctx = ctx.ctx;
     wait.sequence = submit.sequence;
     wait.deadline_ns = -1;
-    wait.correlation = submit.correlation;
-    if (ioctl(fd, AXL_IOCTL_WAIT, &wait) != 0) return 12;
+    wait.correlation = correlation;
+    return ioctl(fd, AXL_IOCTL_WAIT, &wait) == 0 ? 0 : 12;
+  };
+  for (; *named != nullptr; ++named) {
+    const uint64_t upper = std::strtoull(*named, nullptr, 10) << 32;
+    for (int i = 1; i <= count; ++i) {
+      if (const int failed = job(upper | static_cast<uint32_t>(i)); failed != 0) return failed;
+    }
   }
   return 0;
 }
@@ -225,7 +231,7 @@ int main(int argc, char** argv) {
   if (what == "wait" && argc > 2) return Wait(argv[2]);
   if (what == "copies") return Copies(argv[2]);
   if (what == "spoof" && argc > 3) {
-    return Spoof(std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]));
+    return Spoof(std::atoi(argv[2]), argv + 3);
   }
   std::fprintf(stderr, "axl-identity-app: see its first lines\n");
   return 2;

@@ -123,6 +123,19 @@ def a_container_of_an_image_with_its_own_copy_of_the_library():
 
 
 @test
+def all_kinds_of_programs_at_once_in_all_kinds_of_containers():
+    kinds = ("work", f"exec {APP} work", f"threadexec {APP} work", "leader", "copies", "fork",
+             "fork first", "_Fork", "_Fork first", "clone", "clone first",
+             f"exec {APP} threadexec {APP} fork")
+    script = "".join(f'{APP} {kind} & all="$all $!"; ' for kind in kinds) + \
+             "for one in $all; do wait $one || exit; done"
+    for number, inside in enumerate(([], ["unshare", "-Ur"], ["unshare", "-Urpf", "--mount-proc"],
+                                     ["unshare", "-pfmCiunT", "--mount-proc"],
+                                     [*IN_NAMESPACE, "unshare", "-Urpf", "--mount-proc"])):
+        Case(f"kinds{number}").record(*inside, "sh", "-c", script).check()
+
+
+@test
 def a_program_that_becomes_another():
     Case("exec").record(APP, "exec", APP, "exec", APP, "work").check()
 
@@ -165,9 +178,12 @@ def what_runs_already_is_recorded_from_then_on():
 @test
 def ids_that_name_a_recorded_process_are_nobodys_but_their_own():
     def spoof(app):
-        for named in (app.pid, *range(1, 5)):  # a client's number can be guessed
-            subprocess.run([APP, "spoof", str(named), "20"], timeout=120, check=True,
-                           user=65534, group=65534, cwd="/")
+        # Its process and threads, what begins without a driver's client, and clients, which can be
+        # guessed.
+        named = [app.pid, app.pid + 1, os.getpid(), 0, 1 << 31, 1 << 31 | app.pid, 2**32 - 1,
+                 2**31 - 1, *range(1, 17)]
+        subprocess.run([APP, "spoof", "5", *map(str, named)], timeout=120, check=True,
+                       user=65534, group=65534, cwd="/")
     Case("spoofed").attach(spoof).check()
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "libtrace/analysis/edit.h"
@@ -77,8 +78,9 @@ class Adviser {
       editor.Undo();
     }
     SlowLinks(&all);
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Advice& a, const Advice& b) { return a.gain_ns > b.gain_ns; });
+    std::stable_sort(all.begin(), all.end(), [](const Advice& a, const Advice& b) {
+      return std::tie(a.lo_ns, a.gain_ns) > std::tie(b.lo_ns, b.gain_ns);
+    });
     return all;
   }
 
@@ -136,6 +138,14 @@ class Adviser {
     advice->text = fmt::format(fmt::runtime(kind.what), fmt::arg("count", edited.count),
                                fmt::arg("each", Bytes(each)));
     advice->change = kind.change, advice->whatif = kind.whatif;
+    if (kind.edit == &Editor::RemoveProgram && !graph_.sleep_known) {
+      // Who waits for a request has nothing to do earlier.
+      advice->lo_ns = advice->lo_share = 0;
+      advice->text = fmt::format(
+          "the program computes between {} of its calls, or waits for something else, which was "
+          "not recorded (--sources sched)",
+          edited.count);
+    }
     Names ops, calls, ranges;
     for (const uint32_t row : edited.rows) ops.Count(model_.OpName(row));
     for (const uint32_t call : edited.calls) Call(call, &calls, &ranges);

@@ -5,7 +5,7 @@
 // Each kind of advice is an edit of the run's dependency graph (edit.h); its gain is what the
 // replay of the edited graph saves, of the run without the tracer, with the interval of the
 // replay's other readings (whatif.h). No threshold decides what is bad: what gains less than
-// kLeast of the run is not named, the others are ranked by gain.
+// kLeast of the run is not named, the others are ranked by what they gain at least.
 #ifndef LIBTRACE_ANALYSIS_ADVICE_H_
 #define LIBTRACE_ANALYSIS_ADVICE_H_
 
@@ -38,7 +38,7 @@ struct Advice {
   double share = 0, lo_share = 0, hi_share = 0;  // ... of the run
 };
 
-// By gain, the largest first. The graph is edited meanwhile, and as it was afterwards. None where
+// By the least gain, the largest first. The graph is edited meanwhile, and as it was afterwards. None where
 // the verdict is withheld. replays: of the same graph.
 std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph,
                                   Replays* replays);

@@ -10,8 +10,8 @@ namespace acceltrace::analysis {
 
 const char* CauseName(Cause cause) {
   static constexpr const char* kNames[kNumCauses] = {
-      "order",    "program", "API call",   "submitting call", "driver",  "doorbell",
-      "fetching", "command", "completion", "wake-up",         "unknown",
+      "order",    "program",  "waiting outside", "API call",   "submitting call", "driver",
+      "doorbell", "fetching", "command",         "completion", "wake-up",         "unknown",
   };
   return cause < kNumCauses ? kNames[cause] : "unknown";
 }
@@ -123,6 +123,7 @@ Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t be
     AddDeviceEdges(model, device, &builder);
   }
   Graph graph = builder.Finish();
+  graph.sleep_known = model.system.runs.size() > 0;
   graph.unplaced_ns = UnplacedNs(model, begin_ns, end_ns);
   return graph;
 }

@@ -38,6 +38,7 @@ namespace acceltrace::analysis {
 enum Cause : uint8_t {
   kByOrder,       // nothing: one after the other
   kByProgram,     // outside of all API calls
+  kByOutside,     // there, off the CPU: for time, for a request, for another thread
   kByCall,        // in an API call that submits nothing
   kBySubmitCall,  // in one that submits
   kByDriver,      // in the driver's submit
@@ -108,6 +109,9 @@ struct Graph {
   double unplaced_ns = 0;
   // The tracer's work as low and as high as its calibration allows, over what is assumed.
   double tracer_low = 1, tracer_high = 1;
+  // Whether it was recorded when threads slept; else what a program did between its calls may have
+  // been waiting.
+  bool sleep_known = false;
   // 0: as it was built. Another number for each way in which it is edited (edit.h).
   uint64_t edition = 0;
   size_t size() const { return kind.size(); }

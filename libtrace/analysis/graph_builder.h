@@ -17,6 +17,10 @@ class GraphBuilder {
     graph_.begin_ns = begin_ns, graph_.end_ns = end_ns;
   }
   uint32_t Node(Graph::Kind kind, uint32_t row, double at_ns, uint32_t device = 0);
+  uint32_t HostPoint(uint32_t tid, uint32_t api_row, double at_ns) {
+    graph_.points.push_back({tid, api_row});
+    return Node(Graph::Kind::kHost, static_cast<uint32_t>(graph_.points.size() - 1), at_ns);
+  }
   // From kNone: none.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
             Hold hold = Hold::kKnown);

@@ -11,6 +11,7 @@
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph_builder.h"
 #include "libtrace/analysis/jobs_by_sequence.h"
+#include "libtrace/analysis/off_cpu.h"
 #include "libtrace/analysis/radix.h"
 #include "libtrace/model/permute.h"
 
@@ -45,7 +46,8 @@ class HostNodes {
         tracer_(tracer),
         device_(*device),
         builder_(*builder),
-        jobs_by_sequence_(model.jobs) {}
+        jobs_by_sequence_(model.jobs),
+        off_cpu_(model.system.runs) {}
 
   void Run() {
     FindThreads();
@@ -276,10 +278,8 @@ class HostNodes {
       const Draft& draft = drafts_[i];
       const bool of_call = draft.kind == kBegin || draft.kind == kEnd;
       if (draft.kind == kBegin) thread.api = model::kNoRow;
-      builder_.graph().points.push_back({tid, of_call ? draft.row : thread.api});
-      const uint32_t node = builder_.Node(Graph::Kind::kHost,
-                                          static_cast<uint32_t>(builder_.graph().points.size() - 1),
-                                          builder_.Since(draft.at_ns));
+      const uint32_t node =
+          builder_.HostPoint(tid, of_call ? draft.row : thread.api, builder_.Since(draft.at_ns));
       // An event is stamped at some instant of its work: what is more than the time up to this
       // point happened after it.
       const auto traced = [&](int64_t from_ns) {
@@ -314,8 +314,21 @@ class HostNodes {
                Room(draft, node, thread, traced)) {
       builder_.Edge(thread.last, node, usual_submit_ns_, kByDriver);
     } else {
-      builder_.Edge(thread.last, node, since_ns, CauseOf(thread), traced(thread.last_ns));
+      Pass(draft, node, thread, since_ns, traced(thread.last_ns));
     }
+  }
+
+  // What was off the CPU comes last: when the thread slept in between does not matter.
+  void Pass(const Draft& draft, uint32_t node, const Thread& thread, double since_ns,
+            double tracer_ns) {
+    const Cause cause = CauseOf(thread);
+    const int64_t off_ns =
+        cause == kByProgram ? off_cpu_.Between(draft.tid, thread.last_ns, draft.at_ns) : 0;
+    const auto off = static_cast<double>(off_ns);
+    const uint32_t to =
+        off > 0 ? builder_.HostPoint(draft.tid, model::kNoRow, builder_.At(node) - off) : node;
+    builder_.Edge(thread.last, to, since_ns - off, cause, tracer_ns);
+    if (off > 0) builder_.Edge(to, node, off, kByOutside);
   }
 
   template <typename Traced>
@@ -457,6 +470,7 @@ class HostNodes {
   std::unordered_set<uint32_t> threads_;
   std::vector<uint8_t> submits_;  // by API call
   JobsBySequence jobs_by_sequence_;
+  OffCpu off_cpu_;
   std::vector<Draft> drafts_;
   std::vector<Depth> depth_;    // by job
   std::vector<Period> asleep_;  // all threads, where there is one CPU

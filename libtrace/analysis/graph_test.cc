@@ -205,6 +205,80 @@ TEST_CASE("what is missing takes the answer away where it could change it") {
   CHECK(ComputeLimiter(made.graph, made.breakdown, verdict).withheld());
 }
 
+// The same work twice, 30 us apart; in between its thread computes, or sleeps.
+Made MakeTwice(bool sleeps, bool recorded) {
+  constexpr int64_t kApart = 30'000;
+  TraceBuilder builder;
+  builder.AddDevice();
+  for (int64_t i = 0; i < 2; ++i) {
+    JobSpec job = JobOf(Two{});
+    const auto call = static_cast<uint64_t>(2 * i + 1);
+    job.job = static_cast<uint32_t>(i + 1), job.sequence = static_cast<uint64_t>(i + 1);
+    job.correlation = call, job.wait_correlation = call + 1;
+    for (int64_t* at :
+         {&job.submit_ns, &job.doorbell_ns, &job.submit_end_ns, &job.device_doorbell_ns,
+          &job.fetched_ns, &job.completion_ns, &job.device_irq_ns, &job.irq_ns, &job.complete_ns,
+          &job.wait_ns, &job.wake_ns}) {
+      *at += i * kApart;
+    }
+    for (CommandSpec& command : job.commands) {
+      for (int64_t* at :
+           {&command.fetched_ns, &command.head_ns, &command.start_ns, &command.end_ns}) {
+        *at += i * kApart;
+      }
+    }
+    builder.AddJob(job);
+    const int64_t base_ns = kBase + i * kApart;
+    builder.AddApi("Launch", 100, call, base_ns, base_ns + 350);
+    builder.AddApi("Wait", 100, call + 1, base_ns + 360, job.wake_ns + 100);
+  }
+  Made made;
+  made.model = builder.Model();
+  model::ThreadRuns& runs = made.model->system.runs;
+  const auto add = [&](int64_t away_ns, int64_t begin_ns, int64_t end_ns) {
+    using Row = proto::ThreadRunBatch;
+    runs.begin_ns.push_back(kBase + begin_ns), runs.end_ns.push_back(kBase + end_ns);
+    runs.pid.push_back(100), runs.tid.push_back(100), runs.cpu.push_back(0);
+    runs.away.push_back(Row::STATE_SLEEPING), runs.left.push_back(Row::STATE_SLEEPING);
+    runs.away_ns.push_back(static_cast<uint64_t>(begin_ns - away_ns)), runs.ready_ns.push_back(0);
+    for (auto* column : {&runs.waker_pid, &runs.waker_tid, &runs.wait}) column->push_back(0);
+    for (auto* column : {&runs.waker_irq, &runs.began_before}) column->push_back(0);
+    for (auto* column : {&runs.charged_ns, &runs.minor_faults, &runs.major_faults, &runs.migrations,
+                         &runs.voluntary, &runs.involuntary}) {
+      column->push_back(0);
+    }
+  };
+  if (recorded && sleeps) add(-2'000, -1'000, 5'000), add(5'000, 29'000, 40'000);
+  if (recorded && !sleeps) add(-2'000, -1'000, 40'000);
+  made.breakdown = ComputeBreakdown(*made.model);
+  made.graph = BuildGraph(*made.model, TracerWork(*made.model), made.breakdown.begin_ns,
+                          made.breakdown.end_ns);
+  return made;
+}
+
+TEST_CASE("sleep is not work where it was recorded, and else it is said that it may be") {
+  const auto limiter_of = [](const Made& made) {
+    CHECK(Near(Replay(made.graph, {}), made.graph.RunNs()));
+    Verdict verdict;
+    verdict.standing = Verdict::Standing::kCertain;
+    return ComputeLimiter(made.graph, made.breakdown, verdict);
+  };
+  const Limiter computes = limiter_of(MakeTwice(false, true));
+  CHECK(computes.gains[0].resource == kHostSpeed);
+  CHECK(computes.confidence > 0.95);
+  const Made made = MakeTwice(true, true);
+  const Limiter sleeps = limiter_of(made);
+  CHECK(sleeps.gains[0].resource != kHostSpeed);
+  // All but the 24 us that it slept.
+  CHECK(made.graph.RunNs() - With(made.graph, kHostSpeed, 2) < 3'000);
+  CHECK(MakeTwice(false, true).graph.RunNs() - With(MakeTwice(false, true).graph, kHostSpeed, 2) >
+        12'000);
+  const Limiter unknown = limiter_of(MakeTwice(true, false));
+  CHECK(unknown.gains[0].resource == kHostSpeed);
+  CHECK(unknown.confidence < 0.9);
+  CHECK(unknown.text.find("--sources sched") != std::string::npos);
+}
+
 TEST_CASE("two that use the memory at once share it") {
   Sharing device(2);
   Use use;

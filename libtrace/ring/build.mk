@@ -4,5 +4,5 @@
 $(eval $(call program,$(BUILD)/test/unit-ring,$(wildcard libtrace/ring/*_test.cc) tests/catch_main.cc $(call folder-srcs,libtrace/ring),-lpthread))
 UNIT_TESTS += $(BUILD)/test/unit-ring
 # With the probes by which a library announces its rings and wakes their reader.
-$(eval $(call program,$(BUILD)/test/axl-ring-cost,libtrace/ring/writer_bench.cc libtrace/runtime/probes.cc $(call folder-srcs,libtrace/ring),-lpthread))
+$(eval $(call program,$(BUILD)/test/axl-ring-cost,libtrace/ring/writer_bench.cc libtrace/runtime/probes.cc libtrace/runtime/copies.cc $(call folder-srcs,libtrace/ring),-lpthread))
 TESTS += $(BUILD)/test/axl-ring-cost
