@@ -38,8 +38,8 @@ struct Advice {
   double share = 0, lo_share = 0, hi_share = 0;  // ... of the run
 };
 
-// By the least gain, the largest first. The graph is edited meanwhile, and as it was afterwards. None where
-// the verdict is withheld. replays: of the same graph.
+// By the least gain, the largest first. The graph is edited meanwhile, and as it was afterwards.
+// None where the verdict is withheld. replays: of the same graph.
 std::vector<Advice> ComputeAdvice(const model::Model& model, const Verdict& verdict, Graph* graph,
                                   Replays* replays);
 

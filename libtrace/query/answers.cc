@@ -186,8 +186,8 @@ PlainTable Calls(const model::Model& model) {
       .Done();
 }
 
-// Stages of jobs, a few rows at a time: all of them would be larger than the trace. As many as are
-// read of one column before the next, so that none is computed again for each.
+// Stages of jobs, as many as are read of one column before the next: all would be larger than the
+// trace.
 class StageRows {
  public:
   explicit StageRows(const model::Model& model)

@@ -395,7 +395,8 @@ TEST_CASE("CSV quotes what needs it and leaves unseen times empty") {
   }
   CHECK(files["processes"] == "pid,tid,name\n100,100,\"app\"\"1,2\"\"\"\n");
   CHECK(files["api"].find("correlation,name,pid,tid,begin_ns,end_ns") == 0);
-  CHECK(files["losses"] == "hop,count,first_ns,last_ns\n");
+  CHECK(files["losses"] ==
+        "hop,count,first_ns,first_lo_ns,first_hi_ns,last_ns,last_lo_ns,last_hi_ns\n");
   // Job 2 was waited for by a call that is not in the trace.
   CHECK(files["jobs"].find(",Launch,Synchronize,11,2,2,0,ok,") != std::string::npos);
   CHECK(files["jobs"].find(",Launch,,,2,2,0,ok,") != std::string::npos);
