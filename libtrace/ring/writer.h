@@ -30,7 +30,9 @@ struct Host {
   void (*ready)(uint64_t address, uint64_t bytes, uint32_t version);
   void (*wake)();                         // ask it to read
   uint32_t threads = 32, slot_bits = 16;  // of a segment
-  int64_t patience_ns = 20'000'000;       // for its answer to the first segment
+  // For its answer to the first segment, usually some microseconds: of a machine that has no CPU
+  // left for it, rather wait than be recorded without calls.
+  int64_t patience_ns = 100'000'000;
   // Fires the probe at which the tracer answers a process that it records (ask.h). None: it
   // records each that has rings.
   void (*ask)() = nullptr;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1000
+# serial
 #
 # Whose a call, a job and a command is: namespaces, exec, fork, numbers that come again, ids that
 # lie. See daemon/testing/identity_guest.py.
