@@ -142,8 +142,7 @@ class Adviser {
       // Who waits for a request has nothing to do earlier.
       advice->lo_ns = advice->lo_share = 0;
       advice->text = fmt::format(
-          "the program computes between {} of its calls, or waits for something else, which was "
-          "not recorded (--sources sched)",
+          "the program computes, or sleeps (--sources sched tells), between {} of its calls",
           edited.count);
     }
     Names ops, calls, ranges;
