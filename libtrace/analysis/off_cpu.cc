@@ -15,7 +15,7 @@ OffCpu::OffCpu(const model::ThreadRuns& runs) {
                        interval.state == ThreadState::kBlocked ||
                        interval.state == ThreadState::kStopped;
       if (!off) continue;
-      // A number that was given to another thread is in order of time, too.
+      // A number that two threads had: what is not in order of time is left out.
       if (!stretches.empty() && interval.begin_ns < stretches.back().end_ns) continue;
       const int64_t before_ns =
           stretches.empty()

@@ -17,8 +17,6 @@ class OffCpu {
  public:
   explicit OffCpu(const model::ThreadRuns& runs);
 
-  // Whether any of it was recorded.
-  bool known() const { return !threads_.empty(); }
   int64_t Between(uint32_t tid, int64_t from_ns, int64_t to_ns) const;
 
  private:

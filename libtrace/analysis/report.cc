@@ -374,12 +374,8 @@ void FindClockTrouble(const Report& report, std::vector<Finding>* findings) {
     }
     if (clock.fit.samples_wrong > 0) {
       findings->push_back(
-          {"sample", fmt::format("{}: {} of {} clock samples contradict{} those around {}, and {} "
-                                 "left out",
-                                 name, clock.fit.samples_wrong, clock.fit.samples,
-                                 clock.fit.samples_wrong == 1 ? "s" : "",
-                                 clock.fit.samples_wrong == 1 ? "it" : "them",
-                                 clock.fit.samples_wrong == 1 ? "is" : "are")});
+          {"sample", fmt::format("{}: clock samples that those around them contradict: {} of {}",
+                                 name, clock.fit.samples_wrong, clock.fit.samples)});
     }
     if (clock.fit.constraints_rejected > 0) {
       findings->push_back({"clock", fmt::format("{}: {} event orders contradict the clock samples",

@@ -30,6 +30,7 @@ inline constexpr size_t kStrayWitnesses = 3;
 inline constexpr double kRateSpanNs = 2e9;
 // What is certainly wrong with a line of samples costs this much; less is no proof.
 inline constexpr double kSureCost = 100;
+// A rate that nothing had announced is as unlikely as so many samples that are left out.
 inline constexpr double kSurpriseCost = 10;
 
 // The length of time between two samples must be known to this part of a wrap.

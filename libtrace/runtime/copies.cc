@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/stat.h>
 
 #include <cstdint>
 
@@ -30,6 +29,19 @@ void Mark(uintptr_t apart) {
 }
 
 #if __GLIBC_PREREQ(2, 35)
+// Laid out alike to the last table, whatever file lies at their paths by now: what is written to
+// the one at a place of the other is what it is for.
+bool IsSameBuild(const link_map& a, const link_map& b) {
+  for (size_t i = 0;; ++i) {
+    const ElfW(Dyn)& x = a.l_ld[i], &y = b.l_ld[i];
+    if (x.d_tag != y.d_tag) return false;
+    if (x.d_tag == DT_NULL) return true;
+    // Addresses are relocated in place, numbers are not.
+    const ElfW(Addr) of_x = x.d_un.d_ptr, of_y = y.d_un.d_ptr;
+    if (of_x != of_y && of_x - a.l_addr != of_y - b.l_addr) return false;
+  }
+}
+
 const r_debug_extended* FirstNamespace() {
   return reinterpret_cast<const r_debug_extended*>(&_r_debug);
 }
@@ -45,18 +57,14 @@ void MarkCopies() {
   if (NextNamespace(FirstNamespace()) == nullptr) return;
   Dl_info about;
   link_map* own = nullptr;
-  struct stat own_file, file;
   if (dladdr1(kSemaphores, &about, reinterpret_cast<void**>(&own), RTLD_DL_LINKMAP) == 0 ||
-      own == nullptr || stat(own->l_name, &own_file) != 0) {
+      own == nullptr) {
     return;
   }
   bool others = false;
   for (auto* space = FirstNamespace(); space != nullptr; space = NextNamespace(space)) {
     for (const link_map* each = space->base.r_map; each != nullptr; each = each->l_next) {
-      if (each->l_addr == own->l_addr || stat(each->l_name, &file) != 0 ||
-          file.st_dev != own_file.st_dev || file.st_ino != own_file.st_ino) {
-        continue;
-      }
+      if (each->l_addr == own->l_addr || !IsSameBuild(*each, *own)) continue;
       Mark(each->l_addr - own->l_addr);
       others = true;
     }

@@ -120,10 +120,7 @@ bool Score(uint64_t seed, const Options& options, Total* total) {
   AddTo(&total->times, verdict);
   const FigureScore score = CheckFigures(*model, history);
   total->figures += score.figures, total->figures_outside += score.outside;
-  const bool found =
-      std::any_of(model->devices.begin(), model->devices.end(), [](const model::Device& device) {
-        return !device.clock.valid() || device.clock.quality().samples_wrong > 0;
-      });
+  const bool found = IsWrongSampleFound(*model);
   total->found += found;
   const bool failed =
       verdict.outside + verdict.durations_outside + score.outside > 0 && !(options.wrong && found);

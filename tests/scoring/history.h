@@ -89,6 +89,8 @@ History MakeHistory(uint64_t seed, bool harsh = false);
 
 // One of its clock samples was noted 2 to 50 us too early or too late. False: it has none.
 bool PlantWrongSample(History* history);
+// Whether the clock of a device says that one is, or is none.
+bool IsWrongSampleFound(const model::Model& model);
 
 // Through the encoder, the reader and the model's loader; null if it cannot be read.
 std::unique_ptr<model::Model> LoadHistory(const History& history);

@@ -291,6 +291,12 @@ void WritePackets(const std::vector<Machine>& machines, std::vector<HostRow> hos
   Writer(machines, std::move(host), event_records, end_ns, history).Run();
 }
 
+bool IsWrongSampleFound(const model::Model& model) {
+  return std::any_of(model.devices.begin(), model.devices.end(), [](const model::Device& device) {
+    return !device.clock.valid() || device.clock.quality().samples_wrong > 0;
+  });
+}
+
 bool PlantWrongSample(History* history) {
   HistoryRandom random(history->seed ^ 0x9e3779b97f4a7c15);
   std::vector<std::pair<proto::ClockBatch*, int>> samples;

@@ -2,8 +2,6 @@
 //
 // Ten random histories of clocks, and those that were missed once; `make bench BENCH=time` tries
 // two hundred.
-#include <algorithm>
-
 #include "tests/catch.h"
 #include "tests/scoring/history_figures.h"
 
@@ -64,9 +62,7 @@ TEST_CASE("one wrong clock sample is found, or does no harm") {
     REQUIRE(model != nullptr);
     const Verdict verdict = CheckTimes(*model, history);
     const FigureScore score = CheckFigures(*model, history);
-    const bool said = std::any_of(model->devices.begin(), model->devices.end(), [](const auto& d) {
-      return !d.clock.valid() || d.clock.quality().samples_wrong > 0;
-    });
+    const bool said = IsWrongSampleFound(*model);
     found += said;
     CAPTURE(seed, history.text, verdict.worst, score.worst);
     CHECK((said || verdict.outside + verdict.durations_outside + score.outside == 0));
