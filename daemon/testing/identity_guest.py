@@ -62,9 +62,11 @@ class Case:
             with subprocess.Popen(self.command("--pid", str(app.pid)),
                                   stderr=subprocess.PIPE, text=True) as recorder:
                 until(lambda: os.path.exists(self.trace) and os.path.getsize(self.trace) > 0)
-                meanwhile(app)
-                with open(go, "w", encoding="ascii"):
-                    pass
+                try:
+                    meanwhile(app)
+                finally:  # they would wait for each other, and this for both
+                    with open(go, "w", encoding="ascii"):
+                        pass
                 equal(app.wait(timeout=120), 0)
                 equal((recorder.wait(timeout=120), recorder.stderr.read()), (0, ""))
         return self
@@ -181,13 +183,18 @@ def what_runs_already_is_recorded_from_then_on():
 
 @test
 def ids_that_name_a_recorded_process_are_nobodys_but_their_own():
+    # What an ordinary user may run, which a program below /root is not.
+    library = shutil.copy(os.path.join(REPO, "build", "lib", "libaxl.so.0"), FOLDER)
+    program = shutil.copy(APP, FOLDER)
+
     def spoof(app):
         # Its process and threads, what begins without a driver's client, and clients, which can be
         # guessed.
         named = [app.pid, app.pid + 1, os.getpid(), 0, 1 << 31, 1 << 31 | app.pid, 2**32 - 1,
                  2**31 - 1, *range(1, 17)]
-        subprocess.run([APP, "spoof", "5", *map(str, named)], timeout=120, check=True,
-                       user=65534, group=65534, cwd="/")
+        subprocess.run([program, "spoof", "5", *map(str, named)], timeout=120, check=True,
+                       user=65534, group=65534, cwd="/",
+                       env={"LD_LIBRARY_PATH": os.path.dirname(library)})
     Case("spoofed").attach(spoof).check()
 
 
