@@ -11,12 +11,11 @@
 #include "daemon/bpf/losses.bpf.h"
 #include "daemon/bpf/sched_records.h"
 
-/* Set by the daemon: the scheduler's own functions, in which nobody waits for anything. */
-const volatile __u64 sched_text_begin = 0;
-const volatile __u64 sched_text_end = 0;
+/* Set by the daemon. */
 const volatile __u64 wake_bytes = 1 << 20;
 
-#define WAIT_FRAMES 16
+/* In what a thread waits is looked at where the look is short beside the wait. */
+#define WAIT_LOOK_NS 10000
 #define WAKE_CHECK_RECORDS 64
 
 /* How tasks say what they wait for (include/linux/sched.h). */
@@ -103,7 +102,7 @@ static __always_inline struct act_thread *find(struct task_struct *task)
 	__u32 tid = task->pid;
 	struct act_thread *thread;
 
-	if (tid == 0)
+	if (tid == 0 || (__u32)task->tgid == self_pid)
 		return NULL;
 	thread = bpf_map_lookup_elem(&threads, &tid);
 	if (thread && thread->pid == (__u32)task->tgid)
@@ -113,25 +112,12 @@ static __always_inline struct act_thread *find(struct task_struct *task)
 	return meet(task, tid);
 }
 
-/* The innermost caller of the scheduler that is none of its own functions. */
-static __always_inline __u64 wait_channel(void *ctx)
+/* In what a sleeping thread waits. Of its stack the kernel leaves out the scheduler's functions. */
+static __always_inline __u64 wait_channel(struct task_struct *task)
 {
-	__u64 frames[WAIT_FRAMES] = {};
-	bool inside = false;
-	int i;
+	__u64 frame = 0;
 
-	if (!sched_text_end)
-		return 0;
-	if (bpf_get_stack(ctx, frames, sizeof(frames), 0) < 0)
-		return 0;
-#pragma unroll
-	for (i = 0; i < WAIT_FRAMES; i++) {
-		if (frames[i] >= sched_text_begin && frames[i] < sched_text_end)
-			inside = true;
-		else if (inside)
-			return frames[i];
-	}
-	return 0;
+	return bpf_get_task_stack(task, &frame, sizeof(frame), 0) > 0 ? frame : 0;
 }
 
 static __always_inline void report(struct act_thread *thread, struct task_struct *task,
@@ -208,7 +194,7 @@ static __always_inline void infer_begin(struct act_thread *thread, struct task_s
 	stayed_awake(thread);
 }
 
-static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now_ns, __u8 left)
+static __always_inline void leave(struct task_struct *task, __u64 now_ns, __u8 left)
 {
 	struct act_thread *thread = find(task);
 	__u32 tid = task->pid;
@@ -230,8 +216,6 @@ static __always_inline void leave(void *ctx, struct task_struct *task, __u64 now
 	thread->waker_tid = 0;
 	thread->waker_irq = 0;
 	thread->wait = 0;
-	if (left == ACT_STATE_SLEEPING || left == ACT_STATE_BLOCKED)
-		thread->wait = wait_channel(ctx);
 }
 
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
@@ -250,19 +234,23 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	leave(ctx, prev, now_ns, preempt ? ACT_STATE_RUNNABLE : state_of(prev_state));
+	leave(prev, now_ns, preempt ? ACT_STATE_RUNNABLE : state_of(prev_state));
 	come(next, now_ns);
 	return 0;
 }
 
 /* One that is about to leave its CPU stays there, or comes back without further notice. */
-static __always_inline void wake(struct act_thread *thread, bool interrupt)
+static __always_inline void wake(struct act_thread *thread, struct task_struct *task,
+				 bool interrupt)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
 	if (thread->begin_ns || thread->ready_ns)
 		return;
 	thread->ready_ns = bpf_ktime_get_ns();
+	if ((thread->away == ACT_STATE_SLEEPING || thread->away == ACT_STATE_BLOCKED) &&
+	    thread->ready_ns - thread->away_ns >= WAIT_LOOK_NS)
+		thread->wait = wait_channel(task);
 	if (may_be_told(current_task())) {
 		thread->waker_pid = id >> 32;
 		thread->waker_tid = (__u32)id;
@@ -284,7 +272,7 @@ static __always_inline int woken(struct task_struct *task, bool interrupt)
 			return 0;
 		thread->away = state_of(task->__state);
 	}
-	wake(thread, interrupt);
+	wake(thread, task, interrupt);
 	return 0;
 }
 
@@ -311,8 +299,21 @@ int BPF_PROG(sched_wakeup_new, struct task_struct *task)
 		return 0;
 	thread->reported = none;
 	thread->away = ACT_STATE_RUNNABLE;
-	wake(thread, false);
+	wake(thread, task, false);
 	thread->away_ns = thread->ready_ns;
+	return 0;
+}
+
+/* What the daemon asks for the name of, one at a time. */
+__u64 asked_address = 0;
+char name_of_asked[64] = {};
+
+SEC("syscall")
+int name_function(void *ctx)
+{
+	__u64 address = asked_address;
+
+	bpf_snprintf(name_of_asked, sizeof(name_of_asked), "%ps", &address, sizeof(address));
 	return 0;
 }
 

@@ -20,7 +20,6 @@
 #include "daemon/sources/bpf_error.h"
 #include "daemon/sources/bpf_misses.h"
 #include "daemon/sources/host_info.h"
-#include "daemon/sources/kernel_symbols.h"
 #include "daemon/sources/loss_span.h"
 #include "daemon/sources/processes.h"
 #include "daemon/sources/run_rows.h"
@@ -83,7 +82,6 @@ struct SchedSource::Impl {
   EventHandler* handler;
   sched_bpf* skeleton = nullptr;
   ring_buffer* ring = nullptr;
-  std::optional<KernelSymbols> symbols;
   std::unordered_map<uint64_t, uint32_t> waits;  // address to string id
   std::unordered_set<uint64_t> named;            // pid << 32 | tid
   RunRows rows;
@@ -107,10 +105,6 @@ Status SchedSource::Impl::Load(bool know_interrupts) {
   skeleton->rodata->system_wide = options.system_wide;
   skeleton->rodata->owner_uid = options.owner.value_or(ACT_ANY_USER);
   skeleton->rodata->wake_bytes = options.ring_bytes / 4;
-  if (symbols) {
-    skeleton->rodata->sched_text_begin = symbols->sched_text_begin();
-    skeleton->rodata->sched_text_end = symbols->sched_text_end();
-  }
   (void)bpf_program__set_autoload(
       know_interrupts ? skeleton->progs.sched_waking_by : skeleton->progs.sched_waking, true);
   if (bpf_map__set_max_entries(skeleton->maps.sched_ring, options.ring_bytes) != 0 ||
@@ -129,13 +123,6 @@ Status SchedSource::Start() {
   if (PidNamespace() != 0) {
     return Status::Error("it needs a recorder outside of containers: record on the host");
   }
-  auto symbols = KernelSymbols::Read();
-  if (symbols.ok()) impl.symbols = std::move(symbols).value();
-  const bool waits = impl.symbols && impl.symbols->sched_text_end() != 0;
-  impl.handler->OnProbe("sched:wait-channels", waits,
-                        waits          ? ""
-                        : impl.symbols ? "this kernel does not say where its scheduler is"
-                                       : symbols.message());
   const bool know_interrupts = impl.Load(true).ok();
   if (!know_interrupts) {
     if (Status status = impl.Load(false); !status.ok()) return status;
@@ -173,11 +160,18 @@ void SchedSource::Impl::Handle(const void* data, size_t bytes) {
 }
 
 uint32_t SchedSource::Impl::WaitName(uint64_t address) {
-  if (address == 0 || !symbols) return 0;
+  if (address == 0) return 0;
   const auto known = waits.find(address);
   if (known != waits.end()) return known->second;
   if (waits.size() >= kMaxWaits) waits.clear();
-  const std::string_view name = symbols->FunctionAt(address);
+  LIBBPF_OPTS(bpf_test_run_opts, run);
+  skeleton->bss->asked_address = address;
+  std::string_view name;
+  if (bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.name_function), &run) == 0) {
+    name = skeleton->bss->name_of_asked;
+    name = name.substr(0, name.find(' '));  // of a module: "name [module]"
+    if (name.starts_with("0x")) name = {};  // it has none
+  }
   return waits[address] = name.empty() ? 0 : handler->Intern(name);
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("An empty table says which source was not recorded, and how it is") {
 }
 
 TEST_CASE("A source that was recorded is not absent, one that could not be says why") {
-  for (const char* probe : {"sched", "sched:wait-channels"}) {
+  for (const char* probe : {"sched", "sched:waking-interrupts"}) {
     const auto model = Empty(probe, true, "");
     CHECK(WhyEmpty(AbsentSources(*model), "thread_states").empty());
   }
