@@ -10,8 +10,9 @@ namespace acceltrace::analysis {
 
 const char* CauseName(Cause cause) {
   static constexpr const char* kNames[kNumCauses] = {
-      "order",    "program",  "waiting outside", "API call",   "submitting call", "driver",
-      "doorbell", "fetching", "command",         "completion", "wake-up",         "unknown",
+      "order",           "program", "waiting outside", "waiting for a CPU", "API call",
+      "submitting call", "driver",  "doorbell",        "fetching",          "command",
+      "completion",      "wake-up", "unknown",
   };
   return cause < kNumCauses ? kNames[cause] : "unknown";
 }
@@ -91,6 +92,17 @@ Graph GraphBuilder::Finish() {
 
 namespace {
 
+// Threads that wait for a CPU without that being recorded seem to be busy: no more than all of the
+// run is believed.
+double CpuScale(const Graph& graph, uint32_t cpus) {
+  double busy_ns = 0;
+  for (size_t e = 0; e < graph.to.size(); ++e) {
+    if (TakesCpu(graph.edge_cause[e])) busy_ns += graph.edge_ns[e];
+  }
+  if (cpus == 0 || busy_ns <= 0) return 0;
+  return std::min(1.0 / cpus, graph.RunNs() / busy_ns);
+}
+
 double UnplacedNs(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
   const model::Jobs& jobs = model.jobs;
   double sum_ns = 0;
@@ -124,6 +136,7 @@ Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t be
   }
   Graph graph = builder.Finish();
   graph.sleep_known = model.system.runs.size() > 0;
+  graph.cpu_scale = CpuScale(graph, model.info.num_cpus());
   graph.unplaced_ns = UnplacedNs(model, begin_ns, end_ns);
   return graph;
 }

@@ -39,6 +39,7 @@ enum Cause : uint8_t {
   kByOrder,       // nothing: one after the other
   kByProgram,     // outside of all API calls
   kByOutside,     // there, off the CPU: for time, for a request, for another thread
+  kByCpu,         // ready to go on, while others had the CPU
   kByCall,        // in an API call that submits nothing
   kBySubmitCall,  // in one that submits
   kByDriver,      // in the driver's submit
@@ -51,6 +52,10 @@ enum Cause : uint8_t {
   kNumCauses
 };
 const char* CauseName(Cause cause);
+// Whether it keeps a CPU of the host busy.
+constexpr bool TakesCpu(Cause cause) {
+  return cause == kByProgram || cause == kByCall || cause == kBySubmitCall || cause == kByDriver;
+}
 
 // Whether an order had to be kept.
 enum class Hold : uint8_t {
@@ -109,6 +114,8 @@ struct Graph {
   double unplaced_ns = 0;
   // The tracer's work as low and as high as its calibration allows, over what is assumed.
   double tracer_low = 1, tracer_high = 1;
+  // The host's work over its CPUs takes at least as long as this times the sum of it. 0: not known.
+  double cpu_scale = 0;
   // Whether it was recorded when threads slept; else what a program did between its calls may have
   // been waiting.
   bool sleep_known = false;

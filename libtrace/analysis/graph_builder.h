@@ -72,7 +72,21 @@ struct DeviceNodes {
   // Commands as they lie in their queues, queue by queue, and where each queue begins.
   std::vector<uint32_t> in_queue;
   std::vector<size_t> queue_begin;
+
+  // When a job completed; -1: nobody knows.
+  double DoneNs(uint32_t job, const GraphBuilder& builder) const {
+    if (job == model::kNoRow || completion[job] == Graph::kNone) return -1;
+    return builder.At(completion[job]);
+  }
 };
+
+// Jobs and commands that were in its queue when a job was submitted, its own included.
+struct QueueDepth {
+  uint64_t jobs = 0, commands = 0;
+};
+// By job.
+std::vector<QueueDepth> FindDepths(const model::Jobs& jobs, const DeviceNodes& device,
+                                   const GraphBuilder& builder);
 
 DeviceNodes AddDeviceNodes(const model::Model& model, GraphBuilder* builder);
 void AddHostNodes(const model::Model& model, const TracerWork& tracer, DeviceNodes* device,

@@ -3,7 +3,6 @@
 // The host's part of the graph: threads, point by point.
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,18 +12,12 @@
 #include "libtrace/analysis/jobs_by_sequence.h"
 #include "libtrace/analysis/off_cpu.h"
 #include "libtrace/analysis/radix.h"
-#include "libtrace/model/permute.h"
 
 namespace acceltrace::analysis {
 namespace {
 
 // In the order in which they come when they fall on the same instant.
 enum Kind : uint8_t { kBegin, kSubmit, kDoorbell, kSubmitEnd, kWait, kWake, kEnd };
-
-// What is in a queue.
-struct Depth {
-  uint64_t jobs = 0, commands = 0;
-};
 
 struct Draft {
   int64_t at_ns;
@@ -173,7 +166,7 @@ class HostNodes {
 
   // How long a wake-up and a submission usually take.
   void FindUsual() {
-    FindDepths();
+    depth_ = FindDepths(model_.jobs, device_, builder_);
     std::vector<double> wakes, passes, submits, consumed, returns;
     for (size_t i = 1; i < drafts_.size(); ++i) {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
@@ -181,7 +174,9 @@ class HostNodes {
       if (draft.kind == kWake && before.kind == kWait) {
         const double done_ns = DoneNs(draft.row);
         if (done_ns >= builder_.Since(before.at_ns)) {
-          wakes.push_back(builder_.Since(draft.at_ns) - done_ns);
+          const double wake_ns = builder_.Since(draft.at_ns) - done_ns;
+          const int64_t from_ns = draft.at_ns - static_cast<int64_t>(wake_ns);
+          wakes.push_back(wake_ns - Waited(draft.tid, from_ns, draft.at_ns));
           const int64_t consumed_ns = model_.jobs.complete_ns[draft.row];
           if (consumed_ns != model::kNoTime) {
             consumed.push_back(std::max(0.0, builder_.Since(consumed_ns) - done_ns));
@@ -206,17 +201,13 @@ class HostNodes {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
       if (draft.tid != before.tid || draft.kind != kDoorbell || before.kind != kSubmit) continue;
       if (static_cast<double>(draft.at_ns - before.at_ns) > kFullQueue * usual_submit_ns_) continue;
-      const Depth& depth = depth_[draft.row];
+      const QueueDepth& depth = depth_[draft.row];
       most_quick_.jobs = std::max(most_quick_.jobs, depth.jobs);
       most_quick_.commands = std::max(most_quick_.commands, depth.commands);
     }
   }
 
-  // -1: nobody knows.
-  double DoneNs(uint32_t job) const {
-    if (job == model::kNoRow || device_.completion[job] == Graph::kNone) return -1;
-    return builder_.At(device_.completion[job]);
-  }
+  double DoneNs(uint32_t job) const { return device_.DoneNs(job, builder_); }
 
   struct Thread {
     uint32_t last = Graph::kNone;
@@ -227,37 +218,28 @@ class HostNodes {
     double owed_ns = 0;  // of the tracer's work, more than there was time between two points
   };
 
-  // When all threads of these drafts that have begun and not ended wait for a device that is not
+  // When all threads of these drafts sleep, by the scheduler, or wait for a device that is not
   // done.
   std::vector<Period> Asleep(size_t begin, size_t end) const {
-    struct Change {
-      int64_t at_ns;
-      int alive, asleep;
-    };
-    std::vector<Change> changes;
-    for (size_t i = begin; i < end; ++i) {
-      const Draft& draft = drafts_[i];
-      if (i == begin || drafts_[i - 1].tid != draft.tid) changes.push_back({draft.at_ns, 1, 0});
-      const bool last = i + 1 == end || drafts_[i + 1].tid != draft.tid;
-      if (last) changes.push_back({draft.at_ns, -1, 0});
-      if (last || draft.kind != kWait || drafts_[i + 1].kind != kWake) continue;
-      const double done_ns = DoneNs(drafts_[i + 1].row) - builder_.Since(draft.at_ns);
-      const int64_t until_ns =
-          std::min(drafts_[i + 1].at_ns, draft.at_ns + static_cast<int64_t>(done_ns));
-      if (until_ns <= draft.at_ns) continue;
-      changes.push_back({draft.at_ns, 0, 1});
-      changes.push_back({until_ns, 0, -1});
+    CommonSleep common;
+    for (size_t i = begin; i < end;) {
+      const size_t first = i;
+      const uint32_t tid = drafts_[i].tid;
+      while (i < end && drafts_[i].tid == tid) ++i;
+      common.AddThread({drafts_[first].at_ns, drafts_[i - 1].at_ns});
+      if (const auto* known = off_cpu_.Of(OffCpu::kAsleep, tid)) {
+        for (const OffCpu::Stretch& off : *known) common.AddSleep({off.begin_ns, off.end_ns});
+        continue;
+      }
+      for (size_t w = first; w + 1 < i; ++w) {
+        if (drafts_[w].kind != kWait || drafts_[w + 1].kind != kWake) continue;
+        const double done_ns = DoneNs(drafts_[w + 1].row) - builder_.Since(drafts_[w].at_ns);
+        common.AddSleep(
+            {drafts_[w].at_ns,
+             std::min(drafts_[w + 1].at_ns, drafts_[w].at_ns + static_cast<int64_t>(done_ns))});
+      }
     }
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
-    std::vector<Period> sleeps;
-    int alive = 0, asleep = 0;
-    for (size_t i = 0; i + 1 < changes.size(); ++i) {
-      alive += changes[i].alive, asleep += changes[i].asleep;
-      if (alive == 0 || asleep < alive || changes[i].at_ns == changes[i + 1].at_ns) continue;
-      sleeps.push_back({changes[i].at_ns, changes[i + 1].at_ns});
-    }
-    return sleeps;
+    return common.Take();
   }
 
   // What the thread did before a point.
@@ -318,17 +300,22 @@ class HostNodes {
     }
   }
 
-  // What was off the CPU comes last: when the thread slept in between does not matter.
+  // Time off the CPU comes last: when in between it was does not matter. Within a call it is asleep
+  // for what the call is about.
   void Pass(const Draft& draft, uint32_t node, const Thread& thread, double since_ns,
             double tracer_ns) {
     const Cause cause = CauseOf(thread);
-    const int64_t off_ns =
-        cause == kByProgram ? off_cpu_.Between(draft.tid, thread.last_ns, draft.at_ns) : 0;
-    const auto off = static_cast<double>(off_ns);
-    const uint32_t to =
-        off > 0 ? builder_.HostPoint(draft.tid, model::kNoRow, builder_.At(node) - off) : node;
-    builder_.Edge(thread.last, to, since_ns - off, cause, tracer_ns);
-    if (off > 0) builder_.Edge(to, node, off, kByOutside);
+    const double waited_ns = Waited(draft.tid, thread.last_ns, draft.at_ns);
+    const int64_t asleep_ns = cause == kByProgram ? off_cpu_.Between(OffCpu::kAsleep, draft.tid,
+                                                                     thread.last_ns, draft.at_ns)
+                                                  : 0;
+    const auto slept_ns = static_cast<double>(asleep_ns);
+    const double busy_ns = std::max(0.0, since_ns - slept_ns - waited_ns);
+    const uint32_t ready = PointBefore(draft, node, thread, waited_ns);
+    const uint32_t to = PointBefore(draft, ready, thread, slept_ns);
+    builder_.Edge(thread.last, to, busy_ns, cause, std::min(tracer_ns, busy_ns));
+    if (to != ready) builder_.Edge(to, ready, slept_ns, kByOutside);
+    WaitForCpu(ready, node, waited_ns, tracer_ns - busy_ns);
   }
 
   template <typename Traced>
@@ -338,45 +325,35 @@ class HostNodes {
     const uint32_t completion = device_.completion[draft.row];
     if (done_ns >= builder_.Since(thread.last_ns) && done_ns <= at_ns) {
       const int64_t from_ns = draft.at_ns - static_cast<int64_t>(at_ns - done_ns);
-      builder_.Edge(completion, node, at_ns - done_ns, kByWake, traced(from_ns), Hold::kSleeps);
-      builder_.Edge(thread.last, node, std::min(usual_pass_ns_, at_ns - done_ns), kByWake);
+      const double waited_ns = Waited(draft.tid, from_ns, draft.at_ns);
+      const double wake_ns = std::max(0.0, at_ns - done_ns - waited_ns);
+      const double tracer_ns = traced(from_ns);
+      const uint32_t ready = PointBefore(draft, node, thread, waited_ns);
+      builder_.Edge(completion, ready, wake_ns, kByWake, tracer_ns - waited_ns, Hold::kSleeps);
+      builder_.Edge(thread.last, ready, std::min(usual_pass_ns_, wake_ns), kByWake);
+      WaitForCpu(ready, node, waited_ns, tracer_ns);
     } else {
       builder_.Edge(thread.last, node, since_ns, kByWake, traced(thread.last_ns));
       builder_.Edge(completion, node, usual_wake_ns_, kByWake, 0, Hold::kSleeps);
     }
   }
 
-  // Jobs and commands that were in the queue when each was submitted, its own included. Jobs of a
-  // queue complete in order.
-  void FindDepths() {
-    const model::Jobs& jobs = model_.jobs;
-    depth_.assign(jobs.size(), {});
-    std::vector<uint32_t> order(jobs.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto key = [&](uint32_t j) {
-      return std::make_tuple(jobs.device[j], jobs.queue[j], jobs.sequence[j]);
-    };
-    model::SortByKey(key, &order);
-    size_t oldest = 0;
-    Depth depth;
-    for (size_t i = 0; i < order.size(); ++i) {
-      const uint32_t job = order[i], before = order[i > 0 ? i - 1 : 0];
-      if (jobs.device[job] != jobs.device[before] || jobs.queue[job] != jobs.queue[before]) {
-        oldest = i, depth = {};
-      }
-      ++depth.jobs, depth.commands += jobs.commands_submitted[job];
-      const double submit_ns = builder_.Since(jobs.submit_ns[job]);
-      for (; oldest < i && DoneNs(order[oldest]) <= submit_ns; ++oldest) {
-        --depth.jobs, depth.commands -= jobs.commands_submitted[order[oldest]];
-      }
-      depth_[job] = depth;
-    }
+  double Waited(uint32_t tid, int64_t from_ns, int64_t to_ns) const {
+    return static_cast<double>(off_cpu_.Between(OffCpu::kWaiting, tid, from_ns, to_ns));
+  }
+  // Of the same thread and call, so long before a node; the node itself if that is no time.
+  uint32_t PointBefore(const Draft& draft, uint32_t node, const Thread& thread, double ns) {
+    if (ns <= 0) return node;
+    return builder_.HostPoint(draft.tid, thread.api, builder_.At(node) - ns);
+  }
+  void WaitForCpu(uint32_t ready, uint32_t node, double ns, double tracer_ns) {
+    if (ready != node) builder_.Edge(ready, node, ns, kByCpu, tracer_ns);
   }
 
   // No queue was ever found as full by a submission that did not wait. Others are slow for other
   // reasons: an interrupt, or the thread lost its CPU.
   bool WasFull(uint32_t job) const {
-    const Depth& depth = depth_[job];
+    const QueueDepth& depth = depth_[job];
     return depth.jobs > most_quick_.jobs || depth.commands > most_quick_.commands;
   }
 
@@ -472,10 +449,10 @@ class HostNodes {
   JobsBySequence jobs_by_sequence_;
   OffCpu off_cpu_;
   std::vector<Draft> drafts_;
-  std::vector<Depth> depth_;    // by job
-  std::vector<Period> asleep_;  // all threads, where there is one CPU
+  std::vector<QueueDepth> depth_;  // by job
+  std::vector<Period> asleep_;     // all threads, where there is one CPU
   std::unordered_map<Like, std::vector<uint32_t>, HashOfNumbers> alike_;
-  Depth most_quick_;
+  QueueDepth most_quick_;
   // How long a wait takes from the completion, if the thread sleeps; if the job was done; how
   // long a submission takes that finds room.
   double usual_wake_ns_ = 0, usual_pass_ns_ = 0, usual_submit_ns_ = 0;

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "libtrace/analysis/critical_path.h"
+#include "libtrace/analysis/edit.h"
+#include "libtrace/analysis/graph_builder.h"
 #include "libtrace/analysis/limiter.h"
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/sharing.h"
@@ -205,8 +207,10 @@ TEST_CASE("what is missing takes the answer away where it could change it") {
   CHECK(ComputeLimiter(made.graph, made.breakdown, verdict).withheld());
 }
 
-// The same work twice, 30 us apart; in between its thread computes, or sleeps.
-Made MakeTwice(bool sleeps, bool recorded) {
+// The same work twice, 30 us apart; in between its thread computes, sleeps, or another one has the
+// CPU.
+enum class Between { kComputes, kSleeps, kWaits };
+Made MakeTwice(Between between, bool recorded) {
   constexpr int64_t kApart = 30'000;
   TraceBuilder builder;
   builder.AddDevice();
@@ -235,12 +239,15 @@ Made MakeTwice(bool sleeps, bool recorded) {
   Made made;
   made.model = builder.Model();
   model::ThreadRuns& runs = made.model->system.runs;
+  const bool waits = between == Between::kWaits;
   const auto add = [&](int64_t away_ns, int64_t begin_ns, int64_t end_ns) {
     using Row = proto::ThreadRunBatch;
+    const auto state = waits ? Row::STATE_RUNNABLE : Row::STATE_SLEEPING;
+    const auto off_ns = static_cast<uint64_t>(begin_ns - away_ns);
     runs.begin_ns.push_back(kBase + begin_ns), runs.end_ns.push_back(kBase + end_ns);
     runs.pid.push_back(100), runs.tid.push_back(100), runs.cpu.push_back(0);
-    runs.away.push_back(Row::STATE_SLEEPING), runs.left.push_back(Row::STATE_SLEEPING);
-    runs.away_ns.push_back(static_cast<uint64_t>(begin_ns - away_ns)), runs.ready_ns.push_back(0);
+    runs.away.push_back(state), runs.left.push_back(state);
+    runs.away_ns.push_back(off_ns), runs.ready_ns.push_back(waits ? off_ns : 0);
     for (auto* column : {&runs.waker_pid, &runs.waker_tid, &runs.wait}) column->push_back(0);
     for (auto* column : {&runs.waker_irq, &runs.began_before}) column->push_back(0);
     for (auto* column : {&runs.charged_ns, &runs.minor_faults, &runs.major_faults, &runs.migrations,
@@ -248,8 +255,11 @@ Made MakeTwice(bool sleeps, bool recorded) {
       column->push_back(0);
     }
   };
-  if (recorded && sleeps) add(-2'000, -1'000, 5'000), add(5'000, 29'000, 40'000);
-  if (recorded && !sleeps) add(-2'000, -1'000, 40'000);
+  if (recorded && between != Between::kComputes) {
+    add(-2'000, -1'000, 5'000), add(5'000, 29'000, 40'000);
+  } else if (recorded) {
+    add(-2'000, -1'000, 40'000);
+  }
   made.breakdown = ComputeBreakdown(*made.model);
   made.graph = BuildGraph(*made.model, TracerWork(*made.model), made.breakdown.begin_ns,
                           made.breakdown.end_ns);
@@ -263,20 +273,53 @@ TEST_CASE("sleep is not work where it was recorded, and else it is said that it 
     verdict.standing = Verdict::Standing::kCertain;
     return ComputeLimiter(made.graph, made.breakdown, verdict);
   };
-  const Limiter computes = limiter_of(MakeTwice(false, true));
+  const Limiter computes = limiter_of(MakeTwice(Between::kComputes, true));
   CHECK(computes.gains[0].resource == kHostSpeed);
   CHECK(computes.confidence > 0.95);
-  const Made made = MakeTwice(true, true);
+  const Made made = MakeTwice(Between::kSleeps, true);
   const Limiter sleeps = limiter_of(made);
   CHECK(sleeps.gains[0].resource != kHostSpeed);
   // All but the 24 us that it slept.
   CHECK(made.graph.RunNs() - With(made.graph, kHostSpeed, 2) < 3'000);
-  CHECK(MakeTwice(false, true).graph.RunNs() - With(MakeTwice(false, true).graph, kHostSpeed, 2) >
+  CHECK(MakeTwice(Between::kComputes, true).graph.RunNs() -
+            With(MakeTwice(Between::kComputes, true).graph, kHostSpeed, 2) >
         12'000);
-  const Limiter unknown = limiter_of(MakeTwice(true, false));
+  const Limiter unknown = limiter_of(MakeTwice(Between::kSleeps, false));
   CHECK(unknown.gains[0].resource == kHostSpeed);
   CHECK(unknown.confidence < 0.9);
   CHECK(unknown.text.find("--sources sched") != std::string::npos);
+}
+
+TEST_CASE("who waits for a CPU goes on earlier where the others compute faster, and has no work") {
+  Made made = MakeTwice(Between::kWaits, true);
+  CHECK(Near(Replay(made.graph, {}), made.graph.RunNs()));
+  CHECK(made.graph.RunNs() - With(made.graph, kHostSpeed, 2) > 12'000);
+  Editor editor(*made.model, &made.graph);
+  editor.RemoveProgram();
+  CHECK(made.graph.RunNs() - Replay(made.graph, {}) < 6'000);
+  editor.Undo();
+  editor.WakeAtOnce();
+  CHECK(made.graph.RunNs() - Replay(made.graph, {}) < 6'000);
+}
+
+TEST_CASE("what threads do on one CPU takes as long as all of it") {
+  GraphBuilder builder(0, 150);
+  for (const uint32_t tid : {1u, 2u}) {
+    const uint32_t begin = builder.HostPoint(tid, model::kNoRow, 0);
+    builder.SetCause(begin, kByProgram);
+    // The first computes, and sleeps on the way; the second waits for the CPU half of the time.
+    const uint32_t middle = builder.HostPoint(tid, model::kNoRow, 50);
+    const uint32_t end = builder.HostPoint(tid, model::kNoRow, 150);
+    builder.Edge(begin, middle, 50, tid == 1 ? kByOutside : kByProgram);
+    builder.Edge(middle, end, 100, kByProgram);
+  }
+  Graph graph = builder.Finish();
+  CHECK(Replay(graph, {}) == Approx(150));
+  graph.cpu_scale = 0.5;
+  CHECK(Replay(graph, {}) == Approx(150));
+  graph.cpu_scale = 1;
+  CHECK(Replay(graph, {}) == Approx(250));
+  CHECK(Replay(graph, Scales::Faster(kHostSpeed, 2)) == Approx(125));
 }
 
 TEST_CASE("two that use the memory at once share it") {

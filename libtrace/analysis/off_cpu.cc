@@ -9,27 +9,31 @@ namespace acceltrace::analysis {
 
 OffCpu::OffCpu(const model::ThreadRuns& runs) {
   for (const ThreadRows rows : RowsByThread(runs)) {
-    std::vector<Stretch>& stretches = threads_[runs.tid[rows.first]];
+    auto& kinds = threads_[runs.tid[rows.first]];
     for (const ThreadInterval& interval : ThreadIntervals(runs, rows.first, rows.last)) {
-      const bool off = interval.state == ThreadState::kSleeping ||
-                       interval.state == ThreadState::kBlocked ||
-                       interval.state == ThreadState::kStopped;
-      if (!off) continue;
+      if (interval.state == ThreadState::kRunning || interval.state == ThreadState::kUnknown) {
+        continue;
+      }
+      std::vector<Stretch>& all =
+          kinds[interval.state == ThreadState::kRunnable ? kWaiting : kAsleep];
       // A number that two threads had: what is not in order of time is left out.
-      if (!stretches.empty() && interval.begin_ns < stretches.back().end_ns) continue;
+      if (!all.empty() && interval.begin_ns < all.back().end_ns) continue;
       const int64_t before_ns =
-          stretches.empty()
-              ? 0
-              : stretches.back().before_ns + stretches.back().end_ns - stretches.back().begin_ns;
-      stretches.push_back({interval.begin_ns, interval.end_ns, before_ns});
+          all.empty() ? 0 : all.back().before_ns + all.back().end_ns - all.back().begin_ns;
+      all.push_back({interval.begin_ns, interval.end_ns, before_ns});
     }
   }
 }
 
-int64_t OffCpu::Between(uint32_t tid, int64_t from_ns, int64_t to_ns) const {
+const std::vector<OffCpu::Stretch>* OffCpu::Of(Kind kind, uint32_t tid) const {
   const auto thread = threads_.find(tid);
-  if (thread == threads_.end() || from_ns >= to_ns) return 0;
-  const std::vector<Stretch>& stretches = thread->second;
+  return thread == threads_.end() ? nullptr : &thread->second[kind];
+}
+
+int64_t OffCpu::Between(Kind kind, uint32_t tid, int64_t from_ns, int64_t to_ns) const {
+  const std::vector<Stretch>* const known = Of(kind, tid);
+  if (known == nullptr || from_ns >= to_ns) return 0;
+  const std::vector<Stretch>& stretches = *known;
   const auto until = [&](int64_t at_ns) -> int64_t {
     const auto next = std::partition_point(stretches.begin(), stretches.end(),
                                            [&](const Stretch& s) { return s.begin_ns < at_ns; });
@@ -38,6 +42,35 @@ int64_t OffCpu::Between(uint32_t tid, int64_t from_ns, int64_t to_ns) const {
     return last.before_ns + std::min(at_ns, last.end_ns) - last.begin_ns;
   };
   return until(to_ns) - until(from_ns);
+}
+
+void CommonSleep::AddThread(const Period& alive) {
+  alive_ = alive;
+  changes_.push_back({alive.begin_ns, 1, 0});
+  changes_.push_back({alive.end_ns, -1, 0});
+}
+
+void CommonSleep::AddSleep(Period asleep) {
+  asleep.begin_ns = std::max(asleep.begin_ns, alive_.begin_ns);
+  asleep.end_ns = std::min(asleep.end_ns, alive_.end_ns);
+  if (asleep.end_ns <= asleep.begin_ns) return;
+  changes_.push_back({asleep.begin_ns, 0, 1});
+  changes_.push_back({asleep.end_ns, 0, -1});
+}
+
+std::vector<Period> CommonSleep::Take() {
+  std::stable_sort(changes_.begin(), changes_.end(),
+                   [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
+  std::vector<Period> periods;
+  int alive = 0, asleep = 0;
+  for (size_t i = 0; i + 1 < changes_.size(); ++i) {
+    alive += changes_[i].alive, asleep += changes_[i].asleep;
+    const int64_t from_ns = changes_[i].at_ns, to_ns = changes_[i + 1].at_ns;
+    if (alive == 0 || asleep < alive || from_ns == to_ns) continue;
+    periods.push_back({from_ns, to_ns});
+  }
+  changes_.clear();
+  return periods;
 }
 
 }  // namespace acceltrace::analysis

@@ -52,6 +52,7 @@ struct Sums {
   // or a job was under way.
   bool waits_known = true;
   double waited_ns = 0;
+  double beside_ns = 0;  // of the recorder, outside of all calls: the program may have slept
   std::array<double, kNumClasses> by_class{};
   std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
 };
@@ -140,6 +141,7 @@ Sums SumRun(const model::Model& model, const TracerWork& work, const Window& run
       const double share = static_cast<double>(until_ns - at_ns) / length;
       Add(&sums.recorder, row.cpu_ns, share);
       if (waited) sums.waited_ns += share * row.cpu_ns[kMid];
+      if (of == kApplication) sums.beside_ns += share * row.cpu_ns[kMid];
       sums.by_class[of] += share * row.cpu_ns[kMid];
       at_ns = until_ns;
     }
@@ -161,7 +163,7 @@ void Distribute(const Sums& sums, const Breakdown& breakdown, Overhead* cost) {
   }
   const double scale = direct > whole && direct > 0 ? whole / direct : 1;
   const double more = left > 0 ? std::clamp((whole - direct) / left, 0.0, 1.0) : 0;
-  const double low = whole > 0 ? static_cast<double>(cost->run.lo_ns) / whole : 0;
+  const double low = whole > 0 ? std::max(0.0, static_cast<double>(cost->run.lo_ns) / whole) : 0;
   const double high = whole > 0 ? static_cast<double>(cost->run.hi_ns) / whole : 0;
   for (int c = kNotifying; c < kNumClasses; ++c) {
     const double time = static_cast<double>(breakdown.time[c].mid_ns);
@@ -170,8 +172,12 @@ void Distribute(const Sums& sums, const Breakdown& breakdown, Overhead* cost) {
   }
 }
 
-std::string Advice(const model::Model& model, const Overhead& cost) {
+// What is not known is not held against the tracer: a program may have slept meanwhile.
+std::string Advice(const model::Model& model, const Overhead& cost, const Graph& graph,
+                   double run_ns) {
   if (cost.share <= kMuchOverhead) return "";
+  const bool may_have_slept = graph.size() > 0 && !graph.sleep_known;
+  if (may_have_slept && static_cast<double>(cost.run.lo_ns) <= kMuchOverhead * run_ns) return "";
   std::string advice = fmt::format(
       "the tracer took {:.1f} % of the run: its own events and the recorder's work are in it",
       100 * cost.share);
@@ -222,10 +228,13 @@ Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) 
     run[kHigh] = std::max(ShorterNs(replays, {.tracer = graph.tracer_high}),
                           ShorterNs(replays, {.keep_assumed = false}));
   }
+  if (!graph.sleep_known) run[kLow] = std::max(0.0, run[kLow] - sums.beside_ns);
   // A cheaper event need not make a shorter run once threads wait in another order.
   run[kLow] = std::min(run[kLow], run[kMid]);
   run[kHigh] = std::max(run[kHigh], run[kMid]);
   for (double& ns : run) ns = std::clamp(ns, 0.0, run_ns);
+  const double indirect_ns = Overhead::IndirectNs(run_ns);
+  run[kLow] -= indirect_ns, run[kHigh] += indirect_ns;
   return run;
 }
 
@@ -249,10 +258,11 @@ void AddCalibrated(const model::Model& model, const Breakdown& breakdown, const 
   std::sort(cost->threads.begin(), cost->threads.end(), [](const auto& a, const auto& b) {
     return a.time.mid_ns != b.time.mid_ns ? a.time.mid_ns > b.time.mid_ns : a.tid < b.tid;
   });
-  cost->run = ToSpan(RunLonger(replays(), sums, model.info.num_cpus() <= 1, run.ns()));
+  Replays* const replayed = replays();
+  cost->run = ToSpan(RunLonger(replayed, sums, model.info.num_cpus() <= 1, run.ns()));
   cost->share = static_cast<double>(cost->run.mid_ns) / run.ns();
   Distribute(sums, breakdown, cost);
-  cost->advice = Advice(model, *cost);
+  cost->advice = Advice(model, *cost, replayed->graph(), run.ns());
 }
 
 }  // namespace

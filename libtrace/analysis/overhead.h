@@ -40,6 +40,11 @@ struct ThreadCost {
 };
 
 struct Overhead {
+  // What the tracer changes besides, either way: when interrupts and the kernel's own threads have
+  // the CPU, and what is cached. Seen with and without it in runs of 1 to 8 ms
+  // (docs/benchmarks.md).
+  static constexpr double IndirectNs(double run_ns) { return 10'000 + 0.004 * run_ns; }
+
   bool known = false;
   uint64_t cpu_ns = 0;  // the daemon's own CPU time
   uint64_t probe_ns =
@@ -60,7 +65,9 @@ struct Overhead {
   Span events;    // on the traced threads and in interrupts
   Span recorder;  // the daemon's work, waking it included
   uint64_t wakes = 0;
-  Span run;          // by so much the run is longer; 0 to all of it where no device has records
+  // By so much the run is longer; 0 to all of it where no device has records. The bounds are
+  // IndirectNs() wider: lo_ns may be below 0.
+  Span run;
   double share = 0;  // of the run
   // How much shorter each of the host's classes would be; 0 for those of the device.
   std::array<Span, kNumClasses> in_class{};

@@ -5,6 +5,7 @@
 #include "libtrace/analysis/overhead.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "libtrace/analysis/report.h"
@@ -247,7 +248,7 @@ TEST_CASE("Without a device the calls' events are what the tracer cost, or less"
   cost->set_events(200);
   const auto model = builder.Model();
   const Report report = ComputeReport(*model);
-  REQUIRE(report.overhead.run.lo_ns == 0);
+  REQUIRE(report.overhead.run.lo_ns == -std::llround(Overhead::IndirectNs(99'500)));
   REQUIRE(report.overhead.run.mid_ns == (cpus == 1 ? 200 : 150) * 40);
   REQUIRE(report.overhead.share > 0.05);
 }
@@ -278,10 +279,12 @@ TEST_CASE(
     builder.accounts()->add_work_cpu_ns(2'000);
   }
   const auto model = builder.Model();
-  const Span run = ComputeReport(*model).overhead.run;
-  CHECK(run.lo_ns == 0);
+  const Report report = ComputeReport(*model);
+  const Span run = report.overhead.run;
+  const double indirect_ns = Overhead::IndirectNs(static_cast<double>(report.breakdown.RunNs()));
+  CHECK(run.lo_ns == -std::llround(indirect_ns));
   CHECK(run.mid_ns == 99 * 500 + 2'000);  // the last call's end is no longer in the run
-  CHECK(run.hi_ns == 99 * 500 + 6 * 2'000);
+  CHECK(run.hi_ns == 99 * 500 + 6 * 2'000 + std::llround(indirect_ns));
 }
 
 TEST_CASE("Without calibrated costs nothing is claimed") {
@@ -318,6 +321,8 @@ TEST_CASE("The recorder is taken to have worked while nobody else wanted to") {
   CHECK(in(all, {}, 0, 5'000) == Approx(3'000));
   // 4 us of sleep: 2 us are left for the 6 in which somebody ran.
   CHECK(in(all, {{kBase + 2'000, kBase + 6'000}}, 6'000, 9'000) == Approx(1'000));
+  // Looked at as a whole: what it slept of it does not count.
+  CHECK(in(all, {{kBase + 2'000, kBase + 6'000}}, 0, 9'000) == Approx(5'000. / 3));
   // More than enough sleep.
   CHECK(in(all, {{kBase + 1'000, kBase + 8'000}}, 8'000, 10'000) == 0);
   // What is looked at is a part: the recorder may have worked outside of it.

@@ -48,7 +48,7 @@ void ReplayEngine::Prepare() {
   }
   if (graph_.assumed_orders > 0) assumed_ns_.assign(nodes_.size(), 0);
   speed_.fill(1);
-  speed_[kByProgram] = speed_[kByCall] = scales_.speed[kHostSpeed];
+  speed_[kByProgram] = speed_[kByCall] = speed_[kByCpu] = scales_.speed[kHostSpeed];
   speed_[kBySubmitCall] = speed_[kByDriver] = scales_.speed[kHostSubmit];
   speed_[kByWake] = scales_.speed[kHostWake];
   devices_.clear();
@@ -58,7 +58,7 @@ void ReplayEngine::Prepare() {
     units_[d].assign(kUnits, {});
   }
   events_.clear(), ready_.clear();
-  done_ = 0, last_ns_ = 0, open_ = any_excess_ ? kExcess : 0;
+  done_ = 0, last_ns_ = 0, cpu_ns_ = 0, open_ = any_excess_ ? kExcess : 0;
 }
 
 double ReplayEngine::Run(const Scales& scales, const Reading& reading, std::vector<double>* at_ns,
@@ -76,7 +76,7 @@ double ReplayEngine::Run(const Scales& scales, const Reading& reading, std::vect
     at_ns->resize(nodes_.size());
     for (size_t n = 0; n < nodes_.size(); ++n) (*at_ns)[n] = nodes_[n].at_ns;
   }
-  return last_ns_;
+  return std::max(last_ns_, graph_.cpu_scale * cpu_ns_);
 }
 
 // All that can come without a command's streaming in between.
@@ -119,9 +119,12 @@ inline void ReplayEngine::Follow(const Out& out, double from_ns) {
     case Hold::kTurn:
       if (!reading_.keep_turns) return;
       [[fallthrough]];
-    case Hold::kKnown:
-      to.at_ns = std::max(to.at_ns, from_ns + EdgeNs(out.edge, out.cause));
+    case Hold::kKnown: {
+      const double ns = EdgeNs(out.edge, out.cause);
+      to.at_ns = std::max(to.at_ns, from_ns + ns);
+      if (TakesCpu(out.cause)) cpu_ns_ += ns;
       break;
+    }
     case Hold::kAssumed:
       // Kept apart, to see whether it holds anything up.
       if (reading_.keep_assumed) {

@@ -150,7 +150,7 @@ class ReplayEngine {
   ReplayEvents events_;
   std::vector<uint32_t>* order_ = nullptr;
   size_t done_ = 0;
-  double last_ns_ = 0;
+  double last_ns_ = 0, cpu_ns_ = 0;
 };
 
 }  // namespace acceltrace::analysis

@@ -114,7 +114,7 @@ void Replays::FindUses() {
   for (size_t e = 0; e < graph_.to.size(); ++e) {
     if (graph_.edge_ns[e] == 0 && graph_.excess_ns[e] == 0) continue;
     const Cause cause = graph_.edge_cause[e];
-    uses_[kHostSpeed] |= cause == kByProgram || cause == kByCall;
+    uses_[kHostSpeed] |= cause == kByProgram || cause == kByCall || cause == kByCpu;
     uses_[kHostSubmit] |= cause == kBySubmitCall || cause == kByDriver;
     uses_[kHostWake] |= cause == kByWake;
   }

@@ -117,7 +117,12 @@ const std::vector<TracerEvent>& TracerWork::EventsOf(uint32_t tid) const {
 
 WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const Period& within,
                  const std::vector<Period>& asleep)
-    : work_(work) {
+    : work_(work), asleep_(asleep) {
+  int64_t slept_ns = 0;
+  for (const Period& period : asleep_) {
+    slept_ns_.push_back(slept_ns);
+    slept_ns += period.end_ns - period.begin_ns;
+  }
   const auto overlap = [](const RecorderWork& row, const Period& period) {
     return static_cast<double>(std::max<int64_t>(
         0, std::min(period.end_ns, row.end_ns) - std::max(period.begin_ns, row.begin_ns)));
@@ -145,6 +150,14 @@ WorkSum::WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const 
   }
 }
 
+int64_t WorkSum::SleptUntil(int64_t at_ns) const {
+  const auto next = std::partition_point(asleep_.begin(), asleep_.end(),
+                                         [&](const Period& p) { return p.begin_ns < at_ns; });
+  if (next == asleep_.begin()) return 0;
+  const auto last = static_cast<size_t>(next - asleep_.begin()) - 1;
+  return slept_ns_[last] + std::min(at_ns, asleep_[last].end_ns) - asleep_[last].begin_ns;
+}
+
 double WorkSum::Events(int64_t until_ns) const {
   const auto end = std::lower_bound(at_ns_.begin(), at_ns_.end(), until_ns);
   return sum_ns_[static_cast<size_t>(end - at_ns_.begin())];
@@ -158,9 +171,10 @@ double WorkSum::Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const {
   double sum_ns = 0;
   for (; row != recorder.end() && row->begin_ns < to_ns; ++row) {
     if (cpu != kEvery && row->cpu != cpu) continue;
-    const double inside =
-        static_cast<double>(std::min(row->end_ns, to_ns) - std::max(row->begin_ns, from_ns));
-    sum_ns += density_[static_cast<size_t>(row - recorder.begin())] * inside;
+    const int64_t begin_ns = std::max(row->begin_ns, from_ns);
+    const int64_t end_ns = std::min(row->end_ns, to_ns);
+    const int64_t awake_ns = end_ns - begin_ns - (SleptUntil(end_ns) - SleptUntil(begin_ns));
+    sum_ns += density_[static_cast<size_t>(row - recorder.begin())] * static_cast<double>(awake_ns);
   }
   return sum_ns;
 }

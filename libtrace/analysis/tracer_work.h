@@ -80,15 +80,18 @@ class WorkSum {
   WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const Period& within,
           const std::vector<Period>& asleep = {});
 
-  // The times: of a stretch in which the lane does not sleep. cpu: where the thread ran.
+  // cpu: where the thread ran. Of the recorder's work what was while the lane did not sleep.
   double Between(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
 
  private:
   double Events(int64_t until_ns) const;
   double Recorder(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
+  int64_t SleptUntil(int64_t at_ns) const;
 
   const TracerWork& work_;
-  std::vector<double> density_;  // of the recorder, by row: CPU time while the lane was awake
+  std::vector<Period> asleep_;
+  std::vector<int64_t> slept_ns_;  // before each of them
+  std::vector<double> density_;    // of the recorder, by row: CPU time while the lane was awake
   std::vector<int64_t> at_ns_;
   std::vector<double> sum_ns_;  // of the events before each, and one more
 };

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "libtrace/analysis/doubts.h"
+#include "libtrace/analysis/jobs_by_sequence.h"
+#include "libtrace/analysis/off_cpu.h"
 #include "libtrace/analysis/report.h"
 
 namespace acceltrace::analysis {
@@ -21,6 +23,28 @@ bool Stands(const std::array<Span, kNumClasses>& possible, Class largest) {
 bool SawAllJobs(const Doubts& doubts) {
   return !doubts.contradiction &&
          (!(doubts.unplaced & kHostRows) || !(doubts.unplaced & (kCommandRows | kJobRows)));
+}
+
+// Work is noticed late where whoever waits for it is ready to go on and gets no CPU: that is no
+// fault of interrupts and wake-ups.
+std::string WhoHadTheCpu(const Report& report) {
+  const model::Model& model = *report.model;
+  const Breakdown& breakdown = report.breakdown;
+  if (breakdown.largest != kNotifying || model.system.runs.size() == 0) return "";
+  const OffCpu off_cpu(model.system.runs);
+  JobsBySequence by_sequence(model.jobs);
+  const model::HostEvents& host = model.host;
+  int64_t waited_ns = 0;
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (host.kind[i] != proto::HostBatch::KIND_WAKE) continue;
+    const uint32_t job = by_sequence.Find(host.device[i], host.queue[i], host.sequence[i]);
+    if (job == model::kNoRow || !model.jobs.on_device[job]) continue;
+    waited_ns += off_cpu.Between(OffCpu::kWaiting, host.tid[i],
+                                 model.jobs.completion.host[job].mid_ns, host.time_ns[i]);
+  }
+  return 2 * waited_ns > breakdown.time[kNotifying].mid_ns
+             ? ", most of it while other threads had the CPU"
+             : "";
 }
 
 }  // namespace
@@ -81,7 +105,7 @@ Verdict ComputeVerdict(const Report& report) {
     const Caveat* disturbed = DisturbedTime(verdict);
     const bool certain = breakdown.certain && disturbed == nullptr;
     verdict.standing = certain ? Standing::kCertain : Standing::kClose;
-    verdict.text = breakdown.verdict;
+    verdict.text = breakdown.verdict + WhoHadTheCpu(report);
     if (disturbed != nullptr) verdict.text += "; but " + disturbed->text;
   } else if (doubts.contradiction) {
     withhold("its times and counts cannot be trusted");
