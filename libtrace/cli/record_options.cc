@@ -44,6 +44,14 @@ std::vector<std::string> Told(const std::vector<std::string>& command) {
   return words;
 }
 
+// When a thread slept is asked for unless it is told otherwise: who does not know takes waiting for
+// work. Of every thread of a machine it would be much, and it is no low overhead.
+std::string Sources(const RecordOptions& options) {
+  if (options.sources == "none") return "";
+  if (!options.sources.empty()) return options.sources;
+  return options.system || options.overhead == "low" ? "" : "sched";
+}
+
 }  // namespace
 
 std::vector<std::string> MoreFiles(const RecordOptions& options) {
@@ -98,7 +106,7 @@ void AddRecordOptions(Verb* verb, RecordOptions* options) {
       .TypeName("LIST");
   verb->AddOption("--sources", &options->sources,
                   "of the host besides: of sched,irq,pressure,memory,cpu,block,net,pcie,numa,"
-                  "cgroup, or all; default none")
+                  "cgroup, or all, or none; default sched, with --system or --overhead low none")
       .TypeName("LIST");
   verb->AddFlag("--stacks", &options->stacks,
                 "user stacks of API calls, by frame pointers; the calls then come by probes, which "
@@ -146,7 +154,7 @@ std::vector<std::string> DaemonArguments(const RecordOptions& options) {
   for (const std::string& device : options.devices) add("--device", device);
   if (options.no_device) words.push_back("--no-device");
   if (!options.probes.empty()) add("--probes", options.probes);
-  if (!options.sources.empty()) add("--sources", options.sources);
+  if (const std::string sources = Sources(options); !sources.empty()) add("--sources", sources);
   if (options.stacks) words.push_back("--stacks");
   for (const std::string& library : options.libraries) add("--libaxl", library);
   if (!options.counter_period.empty()) add("--counter-period", options.counter_period);
@@ -174,7 +182,7 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.devices.empty()) start["devices"] = options.devices;
   if (options.no_device) start["no_device"] = true;
   if (!options.probes.empty()) start["probes"] = options.probes;
-  if (!options.sources.empty()) start["sources"] = options.sources;
+  if (const std::string sources = Sources(options); !sources.empty()) start["sources"] = sources;
   if (options.stacks) start["stacks"] = true;
   // Where the daemon runs they would be other files. Of an ordinary user the service takes none,
   // and has no need to: it sees what a command has mapped.
