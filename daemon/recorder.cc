@@ -14,6 +14,7 @@
 #include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/host_info.h"
+#include "daemon/sources/system_names.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {
@@ -134,7 +135,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
   if (options.light) recorder->max_pause_ns_ = recorder->pause_ns_ = kLightPauseNs;
   recorder->session_.Begin(std::move(info));
   recorder->part_->sink.Kick();  // from here on the file is a trace
-  recorder->Warn();
+  recorder->Warn(options);
   if (options.system_wide) recorder->NoteClients();
   for (const uint32_t pid : options.pids) {
     if (Status status = recorder->Track(pid); !status.ok()) return status;
@@ -157,9 +158,10 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
   return recorder;
 }
 
-void Recorder::Warn() {
+void Recorder::Warn(const RecordOptions& options) {
   for (const proto::Probe& probe : session_.probes()) {
-    if (!probe.attached()) {
+    const bool quiet = (options.sources & kSourceQuiet) != 0 && probe.name().starts_with("sched");
+    if (!probe.attached() && !quiet) {
       warnings_.push_back("probe " + probe.name() + " is not attached: " + probe.reason());
     }
   }

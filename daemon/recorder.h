@@ -22,6 +22,7 @@
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/calibration.h"
 #include "daemon/sources/provider_devices.h"
+#include "daemon/sources/system_sources.h"
 #include "daemon/unique_fd.h"
 #include "daemon/work_log.h"
 
@@ -84,8 +85,9 @@ class Recorder {
 
   Status Attach(const RecordOptions& options);
   Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
-  void AttachSystem(const RecordOptions& options, const ProviderDevices& provided);
-  void Warn();
+  std::vector<StartedSource> StartSystem(const RecordOptions& options,
+                                         const ProviderDevices& provided);
+  void Warn(const RecordOptions& options);
   // fd: negative is none; kind_fd: watermark_fd_, urgent_fd_ or negative.
   void WakeOn(int fd, uint32_t events, int kind_fd);
   Pace DrainSources(int64_t now_ns);

@@ -148,11 +148,16 @@ Status Recorder::Attach(const RecordOptions& options) {
     fills_.push_back([rings = source.get()] { return rings->fill_permille(); });
     bpf_ = std::move(source);
   }
+  // First: to load programs takes time, in which devices' rings would fill. But it stops last.
+  std::vector<StartedSource> system = StartSystem(options, provided);
   DescribeProvided(provided);
   for (const auto& device : devices) {
     if (Status status = AttachDevice(device, options); !status.ok()) return status;
   }
-  AttachSystem(options, provided);
+  for (StartedSource& started : system) {
+    if (started.wake_fd >= 0) WakeOn(started.wake_fd, EPOLLIN | EPOLLET, urgent_fd_.get());
+    sources_.push_back(std::move(started.source));
+  }
   if (auto waits = std::make_unique<HostWaits>(&session_); waits->Applies()) {
     if (Status status = waits->Start(); !status.ok()) return status;
     sources_.push_back(std::move(waits));
@@ -161,7 +166,8 @@ Status Recorder::Attach(const RecordOptions& options) {
 }
 
 // Whoever cannot be had is missing, and says so among the probes.
-void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices& provided) {
+std::vector<StartedSource> Recorder::StartSystem(const RecordOptions& options,
+                                                 const ProviderDevices& provided) {
   SystemOptions system;
   if (!provided.counters.empty()) {
     auto counters = std::make_shared<ProviderCounters>(provided.counters, &warnings_);
@@ -169,7 +175,7 @@ void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices&
       system.provider_counters = [counters](Readings* readings) { counters->Read(readings); };
     }
   }
-  if (options.sources == 0 && !system.provider_counters) return;
+  if (options.sources == 0 && !system.provider_counters) return {};
   system.wanted = options.sources;
   system.system_wide = options.system_wide;
   system.owner = options.owner;
@@ -186,10 +192,7 @@ void Recorder::AttachSystem(const RecordOptions& options, const ProviderDevices&
   system.since_ns = [this](uint32_t pid) {
     return std::max(start_ns_, bpf_ == nullptr ? 0 : bpf_->since_ns(pid));
   };
-  for (StartedSource& started : StartSystemSources(system, &session_)) {
-    if (started.wake_fd >= 0) WakeOn(started.wake_fd, EPOLLIN | EPOLLET, urgent_fd_.get());
-    sources_.push_back(std::move(started.source));
-  }
+  return StartSystemSources(system, &session_);
 }
 
 Status Recorder::AttachDevice(const std::shared_ptr<AxlDevice>& device,

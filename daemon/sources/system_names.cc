@@ -19,6 +19,7 @@ constexpr struct {
 }  // namespace
 
 Result<uint32_t> ParseSystemSources(std::string_view list) {
+  if (list == "default") return kSourceSched | kSourceQuiet;
   uint32_t sources = 0;
   for (std::string_view rest = list;;) {
     const size_t comma = rest.find(',');

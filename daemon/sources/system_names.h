@@ -22,9 +22,11 @@ enum SystemSource : uint32_t {
   kSourcePcie = 1 << 7,
   kSourceNuma = 1 << 8,
   kSourceCgroup = 1 << 9,
+  // What cannot be had is said in the trace alone: nobody asked for it by its name.
+  kSourceQuiet = 1u << 31,
 };
 
-// sched,... or all. Errors name those that there are.
+// sched,... or all; default: sched, quietly. Errors name those that there are.
 Result<uint32_t> ParseSystemSources(std::string_view list);
 
 }  // namespace acceltrace::daemon

@@ -183,6 +183,7 @@ TEST_CASE("sources are asked for by name") {
   CHECK(*ParseSystemSources("sched") == kSourceSched);
   CHECK(*ParseSystemSources("sched,irq") == (kSourceSched | kSourceIrq));
   CHECK(*ParseSystemSources("all") == (1u << 10) - 1);
+  CHECK(*ParseSystemSources("default") == (kSourceSched | kSourceQuiet));
   for (const char* bad : {"", "sched,", "shed", ",sched"}) {
     const auto sources = ParseSystemSources(bad);
     REQUIRE_FALSE(sources.ok());

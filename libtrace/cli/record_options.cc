@@ -49,7 +49,7 @@ std::vector<std::string> Told(const std::vector<std::string>& command) {
 std::string Sources(const RecordOptions& options) {
   if (options.sources == "none") return "";
   if (!options.sources.empty()) return options.sources;
-  return options.system || options.overhead == "low" ? "" : "sched";
+  return options.system || options.overhead == "low" ? "" : "default";
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ std::string Asked(const RecordOptions& options) {
 TEST_CASE("when threads slept is recorded unless that is much, or not wanted") {
   RecordOptions options;
   options.output = "x.atrace";
-  CHECK(Asked(options) == "sched");
+  CHECK(Asked(options) == "default");
   options.overhead = "full";
-  CHECK(Asked(options) == "sched");
+  CHECK(Asked(options) == "default");
   options.overhead = "low";
   CHECK(Asked(options).empty());
   options.sources = "sched,irq";
