@@ -145,6 +145,11 @@ class Adviser {
           "the program computes, or sleeps (--sources sched tells), between {} of its calls",
           edited.count);
     }
+    if (graph_.crowded && kind.edit != &Editor::RemoveProgram) {
+      // What another thread's work took is not saved.
+      advice->lo_ns = advice->lo_share = 0;
+      advice->text += ", unless its threads wait for a CPU (--sources sched tells)";
+    }
     Names ops, calls, ranges;
     for (const uint32_t row : edited.rows) ops.Count(model_.OpName(row));
     for (const uint32_t call : edited.calls) Call(call, &calls, &ranges);

@@ -14,6 +14,9 @@
 namespace acceltrace::analysis {
 namespace {
 
+// Jobs in a batch, at most: the device has nothing to do until it is submitted.
+constexpr size_t kBatched = 16;
+
 bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
 
 }  // namespace
@@ -151,12 +154,17 @@ void Editor::DropCall(uint32_t call) {
   }
 }
 
+// Its work is done by another one, and nobody waits for it.
+void Editor::DropJobAndWait(uint32_t job) {
+  const uint32_t wait = model_.jobs.wait_api_row[job];
+  if (wait != model::kNoRow && !submits_[wait]) DropCall(wait);
+  DropJob(job);
+}
+
 // Its work is done by another one.
 void Editor::DropJob(uint32_t job) {
   const model::Jobs& jobs = model_.jobs;
   if (jobs.api_row[job] != model::kNoRow) DropCall(jobs.api_row[job]);
-  const uint32_t wait = jobs.wait_api_row[job];
-  if (wait != model::kNoRow && !submits_[wait]) DropCall(wait);
   const uint32_t first = jobs.first_command[job];
   for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) {
     const uint32_t start = graph_.start_of[c];
@@ -231,7 +239,7 @@ Edited Editor::MergeCopies() {
     }
     const double stream =
         std::max({demand.link, demand.tag_latency + demand.tag_wire, demand.memory, demand.own});
-    const bool small = IsCopy(c) && around > stream;
+    const bool small = IsCopy(c) && commands.bytes[c] > 0 && around > stream;
     const bool follows =
         first != model::kNoRow && small && commands.device[first] == commands.device[c] &&
         commands.queue[first] == commands.queue[c] && commands.unit[first] == commands.unit[c] &&
@@ -256,9 +264,37 @@ Edited Editor::MergeCopies() {
       edited.calls.push_back(model_.jobs.api_row[job]);
     }
     MergeInto(first, c);
-    if (alone) DropJob(job);
+    if (alone) DropJobAndWait(job);
   }
   return edited;
+}
+
+// An event, say: the API has none in a batch.
+bool Editor::IsMarker(uint32_t job) const {
+  const model::Commands& commands = model_.commands;
+  const uint32_t first = model_.jobs.first_command[job];
+  for (uint32_t c = first; c < first + model_.jobs.num_commands[job]; ++c) {
+    if (commands.bytes[c] != 0 || commands.work[c] != 0 || commands.memory_bytes[c] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The device hears of it so much later.
+void Editor::Delay(uint32_t job, double ns) {
+  const uint32_t first = model_.jobs.first_command[job];
+  for (uint32_t c = first; c < first + model_.jobs.num_commands[job]; ++c) {
+    const uint32_t start = graph_.start_of[c];
+    if (start == Graph::kNone) continue;
+    for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
+      const uint32_t fetch = graph_.from[e];
+      if (graph_.kind[fetch] != Graph::Kind::kFetch || graph_.row[fetch] != c) continue;
+      for (uint32_t bell = graph_.first_edge[fetch]; bell < graph_.first_edge[fetch + 1]; ++bell) {
+        if (graph_.edge_cause[bell] == kByDoorbell) SetEdge(bell, graph_.edge_ns[bell] + ns);
+      }
+    }
+  }
 }
 
 Edited Editor::BatchJobs() {
@@ -276,6 +312,13 @@ Edited Editor::BatchJobs() {
     if (Waits(e)) waits[graph_.points[graph_.row[node]].tid].push_back(graph_.at_ns[node]);
   }
   for (auto& [tid, times] : waits) std::sort(times.begin(), times.end());
+  // A batch, and after what of the time that putting it together takes each job was in it.
+  std::vector<std::pair<uint32_t, double>> batch;
+  double together_ns = 0;
+  const auto submit = [&] {
+    for (const auto& [job, ns] : batch) Delay(job, together_ns - ns);
+    batch.clear(), together_ns = 0;
+  };
   for (size_t i = 1; i < order.size(); ++i) {
     const uint32_t before = order[i - 1], job = order[i];
     if (jobs.tid[job] != jobs.tid[before] || jobs.queue[job] != jobs.queue[before] ||
@@ -284,11 +327,17 @@ Edited Editor::BatchJobs() {
       continue;
     }
     if (jobs.commands_submitted[job] > 2) continue;  // many commands are a batch already
+    if (IsMarker(job) || IsMarker(before)) continue;
     const std::vector<double>& times = waits[jobs.tid[job]];
     const auto begin = static_cast<double>(jobs.submit_ns[before] - graph_.begin_ns);
     const auto end = static_cast<double>(jobs.submit_ns[job] - graph_.begin_ns);
     const auto wait = std::lower_bound(times.begin(), times.end(), begin);
     if (wait != times.end() && *wait < end) continue;
+    if (batch.empty() || batch.back().first != before) submit(), batch.emplace_back(before, 0);
+    if (batch.size() >= kBatched) {
+      submit();
+      continue;
+    }
     ++edited.count, edited.bytes += jobs.copy_bytes[job];
     edited.calls.push_back(jobs.api_row[job]);
     for (const uint32_t e : EdgesOf(jobs.api_row[job])) {
@@ -296,9 +345,10 @@ Edited Editor::BatchJobs() {
     }
     const uint32_t first = jobs.first_command[job];
     for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) edited.rows.push_back(c);
-    // It is still to be made; what the driver and the device do for a job of its own is not. The
-    // first edge ends in the driver. How much of it is the way there is not recorded: between
-    // nothing and what the way back takes, of which the middle is taken.
+    // The device hears of a batch at its end. A job is still to be made; what the driver and the
+    // device do for a job of its own is not. The first edge ends in the driver. How much of it is
+    // the way there is not recorded: between nothing and what the way back takes, of which the
+    // middle is taken.
     const auto& edges = EdgesOf(jobs.api_row[job]);
     std::vector<uint32_t> kept;
     double out_ns = 0;
@@ -316,7 +366,12 @@ Edited Editor::BatchJobs() {
     }
     DropJob(job);
     if (earliest != kept.end()) SetEdge(*earliest, encode_ns);
+    const int64_t apart_ns =
+        model_.api.begin_ns[jobs.api_row[job]] - model_.api.end_ns[jobs.api_row[before]];
+    together_ns += encode_ns + static_cast<double>(std::max<int64_t>(0, apart_ns));
+    batch.emplace_back(job, together_ns);
   }
+  submit();
   return edited;
 }
 

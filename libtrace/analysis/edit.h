@@ -87,6 +87,9 @@ class Editor {
   Tail MeasureTail(bool traced) const;
   double Length(uint32_t edge, bool traced) const;
   void DropJob(uint32_t job);
+  void DropJobAndWait(uint32_t job);
+  bool IsMarker(uint32_t job) const;
+  void Delay(uint32_t job, double ns);
   void DropFetch(uint32_t command);
   uint32_t CallBefore(uint32_t call) const;
   void LeaveQueues(const std::set<std::pair<uint32_t, uint32_t>>& queues);  // device, queue

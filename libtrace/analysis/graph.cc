@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "libtrace/analysis/graph_builder.h"
 
@@ -136,7 +137,11 @@ Graph BuildGraph(const model::Model& model, const TracerWork& tracer, int64_t be
   }
   Graph graph = builder.Finish();
   graph.sleep_known = model.system.runs.size() > 0;
-  graph.cpu_scale = CpuScale(graph, model.info.num_cpus());
+  std::set<uint32_t> threads;
+  for (const Graph::Point& point : graph.points) threads.insert(point.tid);
+  const uint32_t cpus = model.info.num_cpus();
+  graph.crowded = !graph.sleep_known && (graph.crowded || (cpus > 0 && threads.size() > cpus));
+  graph.cpu_scale = CpuScale(graph, cpus);
   graph.unplaced_ns = UnplacedNs(model, begin_ns, end_ns);
   return graph;
 }

@@ -119,6 +119,9 @@ struct Graph {
   // Whether it was recorded when threads slept; else what a program did between its calls may have
   // been waiting.
   bool sleep_known = false;
+  // It was not, and more threads than there are CPUs work for the run, or they wake up late: who
+  // seems to wake up or to compute may have waited for a CPU.
+  bool crowded = false;
   // 0: as it was built. Another number for each way in which it is edited (edit.h).
   uint64_t edition = 0;
   size_t size() const { return kind.size(); }

@@ -30,6 +30,8 @@ struct Draft {
 
 // A submission that takes longer than so many usual ones waited for room in its queue.
 constexpr double kFullQueue = 4;
+// Nobody who has a CPU at once takes so long to wake up.
+constexpr double kLongWakeNs = 20'000;
 
 class HostNodes {
  public:
@@ -193,6 +195,7 @@ class HostNodes {
       }
     }
     usual_wake_ns_ = std::max(0.0, Median(&wakes));
+    builder_.graph().crowded = usual_wake_ns_ > kLongWakeNs;
     usual_pass_ns_ = Median(&passes);
     usual_submit_ns_ = Median(&submits);
     // A call is entered in about the time that it takes to return.

@@ -20,6 +20,10 @@ constexpr double kGuess = 0.5;  // confidence: no better than the toss of a coin
 // replay was sure, servers and threads that wait for each other among them, 88 % were right.
 constexpr double kUntold = 0.88;
 
+bool OfHost(Resource resource) {
+  return resource == kHostSpeed || resource == kHostSubmit || resource == kHostWake;
+}
+
 ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<double>& base_ns,
                     double run_ns) {
   ResourceGain gain;
@@ -149,6 +153,9 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
     limiter.text +=
         "; whether the program computes or waits between its calls was not recorded (--sources "
         "sched)";
+  } else if (graph.crowded && OfHost(limiter.gains[0].resource)) {
+    limiter.confidence = std::min(limiter.confidence, kUntold);
+    limiter.text += "; whether threads waited for a CPU was not recorded (--sources sched)";
   }
   if (!verdict.whole()) limiter.text += "; " + CaveatsText(verdict.caveats);
   return limiter;
