@@ -277,6 +277,7 @@ void DrainPriority::LogLook(int64_t begin_ns, uint64_t* cpu_ns) {
 
 void DrainPriority::Watch() {
   DropAllButScheduling();
+  bool risen = false;
   Look look;
   uint64_t cpu_ns = ThreadCpuNs();
   int64_t begin_ns = 0;
@@ -291,6 +292,9 @@ void DrainPriority::Watch() {
     const timespec pause = {0, std::min(next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
     begin_ns = MonotonicNs();
+    // Once the recorder is in idle time. Linux 6.6 and later let who wakes up wait for its turn
+    // behind whoever is busy: some ms for each of them, in which a ring overflows.
+    if (!risen && !lifted_) risen = SetPolicy(0, SCHED_FIFO);
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));
     epoll_event edge;

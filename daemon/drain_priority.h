@@ -4,7 +4,7 @@
 // until that is not enough.
 //
 // A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
-// ordinary priority, sleeps until a ring is filled to its watermark. The recorder has been woken
+// SCHED_FIFO, sleeps until a ring is filled to its watermark. The recorder has been woken
 // by that, too, and may get enough time without help, so the second looks on until either the ring
 // is almost full or the recorder is overdue, and then lifts the first until there is space again.
 // Lifted, it is a thread of SCHED_FIFO: time spent in SCHED_IDLE counts some 300 times for the
