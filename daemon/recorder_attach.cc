@@ -78,6 +78,14 @@ void ChooseProbes(const RecordOptions& options, BpfOptions* bpf) {
   bpf->rings = options.probes.api && !bpf->usdt;
 }
 
+uint32_t MaskOf(const std::vector<std::shared_ptr<AxlDevice>>& devices) {
+  uint32_t mask = 0;
+  for (const auto& device : devices) {
+    if (device->number() < ACT_MAX_DEVICES) mask |= 1u << device->number();
+  }
+  return mask;
+}
+
 }  // namespace
 
 Status Recorder::Attach(const RecordOptions& options) {
@@ -114,12 +122,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.functions = provided.functions;
   for (const std::string& lack : provided.lacks) warnings_.push_back(lack);
   bpf.owner = options.owner;
-  if (!devices.empty()) {
-    bpf.device_mask = 0;
-    for (const auto& device : devices) {
-      if (device->number() < ACT_MAX_DEVICES) bpf.device_mask |= 1u << device->number();
-    }
-  }
+  if (!devices.empty()) bpf.device_mask = MaskOf(devices);
   for (const std::string& library : bpf.libraries) {
     if (access(library.c_str(), R_OK) != 0) {
       return Status::Error("cannot read the API library " + library + " (--libaxl)");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "libtrace/analysis/edit.h"
+#include "libtrace/analysis/median.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 // Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
 // long as others that submit did something else as well.
 constexpr double kMostBytesPerNs = 100, kLongCall = 3, kPageBytes = 4096;
-
-double Median(std::vector<double>* values) {
-  const auto middle = values->begin() + static_cast<ptrdiff_t>(values->size() / 2);
-  std::nth_element(values->begin(), middle, values->end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -221,12 +216,7 @@ Edited Editor::PinCopies() {
     }
     if (ns > 0) usual.push_back(ns);
   }
-  double usual_ns = 0;
-  if (!usual.empty()) {
-    std::nth_element(usual.begin(), usual.begin() + static_cast<ptrdiff_t>(usual.size() / 2),
-                     usual.end());
-    usual_ns = usual[usual.size() / 2];
-  }
+  const double usual_ns = Median(&usual);
   // A thread's first one takes longer whatever its memory is: code and pages are new to it.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> first;  // by thread and name
   for (uint32_t call = 0; call < model_.api.size(); ++call) {

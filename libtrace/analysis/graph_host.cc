@@ -9,24 +9,17 @@
 
 #include "libtrace/analysis/cursor.h"
 #include "libtrace/analysis/graph_builder.h"
+#include "libtrace/analysis/hand_offs.h"
+#include "libtrace/analysis/host_drafts.h"
 #include "libtrace/analysis/jobs_by_sequence.h"
+#include "libtrace/analysis/median.h"
 #include "libtrace/analysis/off_cpu.h"
-#include "libtrace/analysis/radix.h"
 
 namespace acceltrace::analysis {
 namespace {
 
-// In the order in which they come when they fall on the same instant.
-enum Kind : uint8_t { kBegin, kSubmit, kDoorbell, kSubmitEnd, kWait, kWake, kEnd };
-
-struct Draft {
-  int64_t at_ns;
-  uint32_t tid;
-  Kind kind;
-  bool of_new_call;
-  uint32_t row;  // API call or job
-  uint32_t cpu;
-};
+using Draft = HostDraft;
+using enum HostDraft::Kind;
 
 // A submission that takes longer than so many usual ones waited for room in its queue.
 constexpr double kFullQueue = 4;
@@ -42,11 +35,19 @@ class HostNodes {
         device_(*device),
         builder_(*builder),
         jobs_by_sequence_(model.jobs),
-        off_cpu_(model.system.runs) {}
+        off_cpu_(model.system.runs),
+        threads_(ThreadsWithJobs(model)),
+        hand_offs_(off_cpu_, &threads_),
+        drafts_(CollectDrafts(model, *builder, threads_, hand_offs_.all(), &jobs_by_sequence_)),
+        given_(hand_offs_.all().size(), Graph::kNone) {
+    submits_.resize(model.api.size());
+    Cursor<uint32_t> api_row(model.jobs.api_row);
+    for (size_t j = 0; j < model.jobs.size(); ++j) {
+      if (api_row[j] != model::kNoRow) submits_[api_row[j]] = 1;
+    }
+  }
 
   void Run() {
-    FindThreads();
-    Collect();
     FindUsual();
     if (OneCpu()) asleep_ = Asleep(0, drafts_.size());
     for (size_t i = 0; i < drafts_.size();) {
@@ -55,6 +56,7 @@ class HostNodes {
       AddThread(i, end);
       i = end;
     }
+    HandOver();
     FindExcess();
     BoundTracer();
   }
@@ -62,109 +64,6 @@ class HostNodes {
  private:
   Period RunPeriod() const { return {builder_.graph().begin_ns, builder_.graph().end_ns}; }
   bool OneCpu() const { return model_.info.num_cpus() <= 1; }
-
-  void FindThreads() {
-    const model::Jobs& jobs = model_.jobs;
-    submits_.resize(model_.api.size());
-    Cursor<uint8_t> on_host(jobs.on_host);
-    Cursor<uint32_t> tid(jobs.tid), api_row(jobs.api_row);
-    uint64_t last = UINT64_MAX;  // no thread's
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      if (on_host[j] && tid[j] != last) threads_.insert(tid[j]), last = tid[j];
-      if (api_row[j] != model::kNoRow) submits_[api_row[j]] = 1;
-    }
-    const model::HostEvents& host = model_.host;
-    Cursor<uint8_t> kind(host.kind);
-    for (size_t i = 0; i < host.size(); ++i) {
-      if (kind[i] == proto::HostBatch::KIND_WAKE) threads_.insert(host.tid[i]);
-    }
-  }
-
-  void Add(int64_t at_ns, uint32_t tid, Kind kind, uint32_t row, uint32_t cpu = 0) {
-    if (at_ns != model::kNoTime && builder_.Within(at_ns)) {
-      drafts_.push_back({at_ns, tid, kind, false, row, cpu});
-    }
-  }
-
-  void Collect() {
-    const model::ApiCalls& api = model_.api;
-    {
-      Cursor<uint32_t> tids(api.tid);
-      Cursor<int64_t> begin_ns(api.begin_ns), end_ns(api.end_ns);
-      Cursor<uint8_t> open(api.open);
-      uint64_t last = UINT64_MAX;  // no thread's
-      bool known = false;
-      for (uint32_t i = 0; i < api.size(); ++i) {
-        const uint32_t tid = tids[i];
-        if (tid != last) known = threads_.contains(tid), last = tid;
-        if (!known) continue;
-        Add(begin_ns[i], tid, kBegin, i);
-        if (!open[i]) Add(end_ns[i], tid, kEnd, i);
-      }
-    }
-    const model::Jobs& jobs = model_.jobs;
-    {
-      Cursor<uint32_t> tid(jobs.tid);
-      Cursor<int64_t> submit_ns(jobs.submit_ns), doorbell_ns(jobs.doorbell_ns);
-      Cursor<int64_t> submit_end_ns(jobs.submit_end_ns);
-      for (uint32_t j = 0; j < jobs.size(); ++j) {
-        Add(submit_ns[j], tid[j], kSubmit, j);
-        Add(doorbell_ns[j], tid[j], kDoorbell, j);
-        Add(submit_end_ns[j], tid[j], kSubmitEnd, j);
-      }
-    }
-    const model::HostEvents& host = model_.host;
-    Cursor<uint8_t> kind(host.kind);
-    for (size_t i = 0; i < host.size(); ++i) {
-      const bool wait = kind[i] == proto::HostBatch::KIND_WAIT;
-      if (!wait && kind[i] != proto::HostBatch::KIND_WAKE) continue;
-      Add(host.time_ns[i], host.tid[i], wait ? kWait : kWake,
-          jobs_by_sequence_.Find(host.device[i], host.queue[i], host.sequence[i]), host.cpu[i]);
-    }
-    for (Draft& draft : drafts_) draft.of_new_call = OfNewCall(draft);
-    SortDrafts();
-  }
-
-  // By thread and time, and what falls on one instant.
-  void SortDrafts() {
-    SortByNumber([](const Draft& draft) { return static_cast<uint64_t>(draft.at_ns) + kMiddle; },
-                 &drafts_);
-    SortByNumber([](const Draft& draft) { return uint64_t{draft.tid}; }, &drafts_);
-    const auto key = [](const Draft& draft) {
-      return std::tie(draft.tid, draft.at_ns, draft.of_new_call, draft.kind, draft.row);
-    };
-    for (size_t i = 0; i < drafts_.size();) {
-      size_t end = i + 1;
-      while (end < drafts_.size() && drafts_[end].tid == drafts_[i].tid &&
-             drafts_[end].at_ns == drafts_[i].at_ns) {
-        ++end;
-      }
-      const auto at = [&](size_t place) { return drafts_.begin() + static_cast<ptrdiff_t>(place); };
-      if (end - i > 1) {
-        std::sort(at(i), at(end),
-                  [&key](const Draft& a, const Draft& b) { return key(a) < key(b); });
-      }
-      i = end;
-    }
-  }
-  static constexpr uint64_t kMiddle = uint64_t{1} << 63;  // times below 0 come before others
-
-  // Where one call ends at the very instant at which the next begins, that is behind.
-  bool OfNewCall(const Draft& draft) const {
-    uint32_t call = model::kNoRow;
-    if (draft.kind == kBegin || draft.kind == kEnd) call = draft.row;
-    if (draft.kind == kSubmit || draft.kind == kDoorbell || draft.kind == kSubmitEnd) {
-      call = model_.jobs.api_row[draft.row];
-    }
-    return call != model::kNoRow && model_.api.begin_ns[call] >= draft.at_ns;
-  }
-
-  static double Median(std::vector<double>* values) {
-    if (values->empty()) return 0;
-    auto middle = values->begin() + static_cast<ptrdiff_t>(values->size() / 2);
-    std::nth_element(values->begin(), middle, values->end());
-    return *middle;
-  }
 
   // How long a wake-up and a submission usually take.
   void FindUsual() {
@@ -215,7 +114,7 @@ class HostNodes {
   struct Thread {
     uint32_t last = Graph::kNone;
     int64_t last_ns = 0;
-    Kind last_kind = kBegin;
+    Draft::Kind last_kind = kBegin;
     uint32_t api = model::kNoRow, last_call = model::kNoRow, cpu = 0;
     bool submitting = false, woken = false;
     double owed_ns = 0;  // of the tracer's work, more than there was time between two points
@@ -259,8 +158,10 @@ class HostNodes {
     const WorkSum work(tracer_, one_cpu ? WorkSum::kEvery : tid, kMid, RunPeriod(),
                        one_cpu ? asleep_ : Asleep(begin, end));
     Thread thread;
+    if (drafts_[begin].kind == kHandOff) Come(drafts_[begin], &thread);
     for (size_t i = begin; i < end; ++i) {
       const Draft& draft = drafts_[i];
+      if (draft.kind == kHandOff && thread.submitting) continue;
       const bool of_call = draft.kind == kBegin || draft.kind == kEnd;
       if (draft.kind == kBegin) thread.api = model::kNoRow;
       const uint32_t node =
@@ -283,6 +184,13 @@ class HostNodes {
     }
   }
 
+  // Who is there for what it lets others do alone computes from its beginning on.
+  void Come(const Draft& first, Thread* thread) {
+    thread->last_ns = std::clamp(off_cpu_.Since(first.tid), builder_.graph().begin_ns, first.at_ns);
+    thread->last = builder_.HostPoint(first.tid, model::kNoRow, builder_.Since(thread->last_ns));
+    builder_.SetCause(thread->last, kByProgram);
+  }
+
   template <typename Traced>
   void Link(const Draft& draft, uint32_t node, const Thread& thread, const Traced& traced) {
     if (thread.last == Graph::kNone) {
@@ -299,26 +207,57 @@ class HostNodes {
                Room(draft, node, thread, traced)) {
       builder_.Edge(thread.last, node, usual_submit_ns_, kByDriver);
     } else {
-      Pass(draft, node, thread, since_ns, traced(thread.last_ns));
+      Pass(draft, node, thread, traced(thread.last_ns));
     }
+  }
+
+  // Where another thread let it go on, the thread goes on after that one.
+  void Pass(const Draft& draft, uint32_t node, const Thread& thread, double tracer_ns) {
+    uint32_t from = thread.last;
+    int64_t from_ns = thread.last_ns;
+    if (CauseOf(thread) == kByProgram) {
+      const auto [first, end] = hand_offs_.Between(draft.tid, thread.last_ns, draft.at_ns);
+      for (uint32_t h = first; h < end; ++h) {
+        const HandOff& hand_off = hand_offs_.all()[h];
+        const int64_t asleep_at_ns = std::max(hand_off.at_ns - hand_off.asleep_ns, from_ns);
+        const auto point = [&](int64_t at_ns) {
+          return builder_.HostPoint(draft.tid, model::kNoRow, builder_.Since(at_ns));
+        };
+        const uint32_t asleep = point(asleep_at_ns), ready = point(hand_off.at_ns);
+        Spend(from, from_ns, asleep, draft, asleep_at_ns, thread, 0);
+        taken_.push_back({h, asleep, ready});
+        from = ready, from_ns = hand_off.at_ns;
+      }
+    }
+    Spend(from, from_ns, node, draft, draft.at_ns, thread, tracer_ns);
   }
 
   // Time off the CPU comes last: when in between it was does not matter. Within a call it is asleep
   // for what the call is about.
-  void Pass(const Draft& draft, uint32_t node, const Thread& thread, double since_ns,
-            double tracer_ns) {
+  void Spend(uint32_t from, int64_t from_ns, uint32_t node, const Draft& draft, int64_t to_ns,
+             const Thread& thread, double tracer_ns) {
     const Cause cause = CauseOf(thread);
-    const double waited_ns = Waited(draft.tid, thread.last_ns, draft.at_ns);
-    const int64_t asleep_ns = cause == kByProgram ? off_cpu_.Between(OffCpu::kAsleep, draft.tid,
-                                                                     thread.last_ns, draft.at_ns)
-                                                  : 0;
+    const double waited_ns = Waited(draft.tid, from_ns, to_ns);
+    const int64_t asleep_ns =
+        cause == kByProgram ? off_cpu_.Between(OffCpu::kAsleep, draft.tid, from_ns, to_ns) : 0;
     const auto slept_ns = static_cast<double>(asleep_ns);
-    const double busy_ns = std::max(0.0, since_ns - slept_ns - waited_ns);
+    const double busy_ns =
+        std::max(0.0, static_cast<double>(to_ns - from_ns) - slept_ns - waited_ns);
     const uint32_t ready = PointBefore(draft, node, thread, waited_ns);
     const uint32_t to = PointBefore(draft, ready, thread, slept_ns);
-    builder_.Edge(thread.last, to, busy_ns, cause, std::min(tracer_ns, busy_ns));
+    builder_.Edge(from, to, busy_ns, cause, std::min(tracer_ns, busy_ns));
     if (to != ready) builder_.Edge(to, ready, slept_ns, kByOutside);
     WaitForCpu(ready, node, waited_ns, tracer_ns - busy_ns);
+  }
+
+  // Of a thread that did what lets the other one go on within a submission there is no point.
+  void HandOver() {
+    for (const Taken& taken : taken_) {
+      const uint32_t given = given_[taken.hand_off];
+      const double asleep_ns = builder_.At(taken.ready) - builder_.At(taken.asleep);
+      builder_.Edge(taken.asleep, taken.ready, given == Graph::kNone ? asleep_ns : 0, kByOutside);
+      builder_.Edge(given, taken.ready);
+    }
   }
 
   template <typename Traced>
@@ -389,6 +328,7 @@ class HostNodes {
     if (draft.kind == kSubmit) thread->submitting = true;
     if (draft.kind == kSubmitEnd) thread->submitting = false;
     if (draft.kind == kDoorbell) device_.doorbell[draft.row] = node;
+    if (draft.kind == kHandOff) given_[draft.row] = node;
     if (draft.kind == kWait || draft.kind == kWake) {
       thread->cpu = draft.cpu;
       thread->woken = true;
@@ -420,9 +360,7 @@ class HostNodes {
       if (edges.size() < kFewAlike) continue;
       ns.clear();
       for (const uint32_t edge : edges) ns.push_back(builder_.EdgeNs(edge));
-      const auto third = ns.begin() + static_cast<ptrdiff_t>(3 * ns.size() / 4);
-      std::nth_element(ns.begin(), third, ns.end());
-      const double usual = *third;
+      const double usual = Quantile(&ns, 0.75);
       for (const uint32_t edge : edges) {
         const double more = builder_.EdgeNs(edge) - usual;
         if (usual + more > kClearly * usual) builder_.SetExcess(edge, more);
@@ -447,11 +385,18 @@ class HostNodes {
   const TracerWork& tracer_;
   DeviceNodes& device_;
   GraphBuilder& builder_;
-  std::unordered_set<uint32_t> threads_;
   std::vector<uint8_t> submits_;  // by API call
   JobsBySequence jobs_by_sequence_;
   OffCpu off_cpu_;
+  std::unordered_set<uint32_t> threads_;
+  HandOffs hand_offs_;
   std::vector<Draft> drafts_;
+  std::vector<uint32_t> given_;  // by hand-off: the point of who let the other one go on
+  struct Taken {
+    uint32_t hand_off;
+    uint32_t asleep, ready;  // points
+  };
+  std::vector<Taken> taken_;
   std::vector<QueueDepth> depth_;  // by job
   std::vector<Period> asleep_;     // all threads, where there is one CPU
   std::unordered_map<Like, std::vector<uint32_t>, HashOfNumbers> alike_;

@@ -207,9 +207,9 @@ TEST_CASE("what is missing takes the answer away where it could change it") {
   CHECK(ComputeLimiter(made.graph, made.breakdown, verdict).withheld());
 }
 
-// The same work twice, 30 us apart; in between its thread computes, sleeps, or another one has the
-// CPU.
-enum class Between { kComputes, kSleeps, kWaits };
+// The same work twice, 30 us apart; in between its thread computes, sleeps for time or until
+// another one that computes lets it go on, or that has the CPU.
+enum class Between { kComputes, kSleeps, kLetGoOn, kWaits };
 Made MakeTwice(Between between, bool recorded) {
   constexpr int64_t kApart = 30'000;
   TraceBuilder builder;
@@ -240,15 +240,17 @@ Made MakeTwice(Between between, bool recorded) {
   made.model = builder.Model();
   model::ThreadRuns& runs = made.model->system.runs;
   const bool waits = between == Between::kWaits;
+  uint32_t thread = 100, waker = between == Between::kLetGoOn ? 200 : 0;
   const auto add = [&](int64_t away_ns, int64_t begin_ns, int64_t end_ns) {
     using Row = proto::ThreadRunBatch;
     const auto state = waits ? Row::STATE_RUNNABLE : Row::STATE_SLEEPING;
     const auto off_ns = static_cast<uint64_t>(begin_ns - away_ns);
     runs.begin_ns.push_back(kBase + begin_ns), runs.end_ns.push_back(kBase + end_ns);
-    runs.pid.push_back(100), runs.tid.push_back(100), runs.cpu.push_back(0);
+    runs.pid.push_back(100), runs.tid.push_back(thread), runs.cpu.push_back(0);
     runs.away.push_back(state), runs.left.push_back(state);
     runs.away_ns.push_back(off_ns), runs.ready_ns.push_back(waits ? off_ns : 0);
-    for (auto* column : {&runs.waker_pid, &runs.waker_tid, &runs.wait}) column->push_back(0);
+    runs.waker_tid.push_back(waker);
+    for (auto* column : {&runs.waker_pid, &runs.wait}) column->push_back(0);
     for (auto* column : {&runs.waker_irq, &runs.began_before}) column->push_back(0);
     for (auto* column : {&runs.charged_ns, &runs.minor_faults, &runs.major_faults, &runs.migrations,
                          &runs.voluntary, &runs.involuntary}) {
@@ -259,6 +261,10 @@ Made MakeTwice(Between between, bool recorded) {
     add(-2'000, -1'000, 5'000), add(5'000, 29'000, 40'000);
   } else if (recorded) {
     add(-2'000, -1'000, 40'000);
+  }
+  if (between == Between::kLetGoOn) {
+    thread = 200, waker = 0;
+    add(-2'000, -1'000, 4'000), add(5'000, 5'500, 35'000);
   }
   made.breakdown = ComputeBreakdown(*made.model);
   made.graph = BuildGraph(*made.model, TracerWork(*made.model), made.breakdown.begin_ns,
@@ -288,6 +294,22 @@ TEST_CASE("sleep is not work where it was recorded, and else it is said that it 
   CHECK(unknown.gains[0].resource == kHostSpeed);
   CHECK(unknown.confidence < 0.9);
   CHECK(unknown.text.find("--sources sched") != std::string::npos);
+}
+
+TEST_CASE("who was let go on by another thread goes on earlier where that one computes faster") {
+  Made made = MakeTwice(Between::kLetGoOn, true);
+  CHECK(Near(Replay(made.graph, {}), made.graph.RunNs()));
+  // It computes from its beginning in the trace, with a sleep of 1.5 us, until it lets the other
+  // go.
+  const double saved_ns = made.graph.RunNs() - With(made.graph, kHostSpeed, 2);
+  CHECK(saved_ns > 10'000);
+  CHECK(saved_ns < 15'000);
+  // The time is that thread's, on the critical path as well.
+  const CriticalPath path = ComputeCriticalPath(*made.model, made.graph);
+  REQUIRE(path.valid);
+  double program_ns = 0;
+  for (const PathShare& cause : path.causes) program_ns += cause.name == "program" ? cause.ns : 0;
+  CHECK(program_ns > 20'000);
 }
 
 TEST_CASE("who waits for a CPU goes on earlier where the others compute faster, and has no work") {

@@ -11,6 +11,7 @@ OffCpu::OffCpu(const model::ThreadRuns& runs) {
   for (const ThreadRows rows : RowsByThread(runs)) {
     auto& kinds = threads_[runs.tid[rows.first]];
     for (const ThreadInterval& interval : ThreadIntervals(runs, rows.first, rows.last)) {
+      since_ns_.try_emplace(runs.tid[rows.first], interval.begin_ns);
       if (interval.state == ThreadState::kRunning || interval.state == ThreadState::kUnknown) {
         continue;
       }
@@ -20,7 +21,9 @@ OffCpu::OffCpu(const model::ThreadRuns& runs) {
       if (!all.empty() && interval.begin_ns < all.back().end_ns) continue;
       const int64_t before_ns =
           all.empty() ? 0 : all.back().before_ns + all.back().end_ns - all.back().begin_ns;
-      all.push_back({interval.begin_ns, interval.end_ns, before_ns});
+      const bool by_thread = interval.run != model::kNoRow && runs.waker_irq[interval.run] == 0;
+      all.push_back({interval.begin_ns, interval.end_ns, before_ns,
+                     by_thread ? runs.waker_tid[interval.run] : 0});
     }
   }
 }

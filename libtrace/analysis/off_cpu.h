@@ -27,14 +27,18 @@ class OffCpu {
   struct Stretch {
     int64_t begin_ns, end_ns;
     int64_t before_ns;  // all earlier ones of the thread
+    uint32_t woken_by;  // the thread that ended it; 0: an interrupt, or not known
   };
 
   int64_t Between(Kind kind, uint32_t tid, int64_t from_ns, int64_t to_ns) const;
   // In order of time, disjoint; nullptr: nothing is known of the thread.
   const std::vector<Stretch>* Of(Kind kind, uint32_t tid) const;
+  // From when on it is; of a thread of which something is known.
+  int64_t Since(uint32_t tid) const { return since_ns_.at(tid); }
 
  private:
   std::unordered_map<uint32_t, std::array<std::vector<Stretch>, kNumKinds>> threads_;
+  std::unordered_map<uint32_t, int64_t> since_ns_;
 };
 
 // When all of some threads sleep that have begun and not ended.

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef LIBTRACE_ANALYSIS_MEDIAN_H_
+#define LIBTRACE_ANALYSIS_MEDIAN_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace acceltrace::analysis {
+
+// What so much of the values does not exceed; reorders them. None: 0.
+inline double Quantile(std::vector<double>* values, double share) {
+  if (values->empty()) return 0;
+  const auto place = static_cast<ptrdiff_t>(share * static_cast<double>(values->size()));
+  std::nth_element(values->begin(), values->begin() + place, values->end());
+  return (*values)[static_cast<size_t>(place)];
+}
+inline double Median(std::vector<double>* values) { return Quantile(values, 0.5); }
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_MEDIAN_H_
