@@ -188,6 +188,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   std::vector<uint32_t> range_of, range_group_of;
   report.ranges = ComputeRanges(model, false, &range_of);
   report.range_groups = ComputeRanges(model, true, &range_group_of);
+  report.slow_ranges = FindSlowRanges(model);
   if (model.cut.by_job) DropCounters(&report);
   RunGraph run(model, report.breakdown);
   JudgeRun(model, &run, &report);

@@ -25,6 +25,7 @@
 #include "libtrace/analysis/phases.h"
 #include "libtrace/analysis/ranges.h"
 #include "libtrace/analysis/roofline.h"
+#include "libtrace/analysis/slow_ranges.h"
 #include "libtrace/analysis/system.h"
 #include "libtrace/analysis/transfers.h"
 #include "libtrace/analysis/utilisation.h"
@@ -54,8 +55,9 @@ struct Report {
   CallSites call_sites;                        // if the trace has stacks
   std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
-  Phases phases;                               // found from the jobs
-  std::vector<DeviceRoofline> roofline;        // by the device's own figures: UseCeilings()
+  std::vector<SlowRanges> slow_ranges;
+  Phases phases;                         // found from the jobs
+  std::vector<DeviceRoofline> roofline;  // by the device's own figures: UseCeilings()
   std::vector<ClockQuality> clocks;
   std::vector<ClockEdge> clock_edges;
   Causality causality;

@@ -309,18 +309,6 @@ Json CallsJson(const Report& report) {
 }
 
 // What gains most when it is Limiter::kStep times as fast; two where they gain nearly the same.
-Json PartLimitJson(const std::vector<analysis::PartLimit>& limits, size_t part) {
-  if (part >= limits.size() || limits[part].first.share <= 0) return nullptr;
-  const analysis::PartLimit& limit = limits[part];
-  Json gains = Json::array();
-  for (const auto& gain : {limit.first, limit.second}) {
-    if (gain.share <= 0) continue;
-    gains.push_back({{"resource", analysis::ResourceKey(gain.resource)},
-                     {"share", std::round(gain.share * 1e6) / 1e6}});
-  }
-  return {{"time_ns", std::round(limit.ns)}, {"several", limit.several()}, {"gains", gains}};
-}
-
 Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses,
              const std::vector<analysis::PartLimit>& limits) {
   Json ops = Json::array();
@@ -350,24 +338,6 @@ Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses,
     ops.push_back(json);
   }
   return ops;
-}
-
-Json RangesJson(const std::vector<analysis::RangeUse>& uses,
-                const std::vector<analysis::PartLimit>& limits) {
-  Json ranges = Json::array();
-  for (const analysis::RangeUse& range : uses) {
-    ranges.push_back({{"range", range.name},
-                      {"parent", range.parent == model::kNoRow ? Json() : Json(range.parent)},
-                      {"depth", range.depth},
-                      {"count", range.count},
-                      {"host_ns", range.host_ns},
-                      {"longest_ns", range.longest_ns},
-                      {"jobs", range.jobs},
-                      {"commands", range.commands},
-                      {"device_time", SpanJson(range.device)},
-                      {"limit", PartLimitJson(limits, ranges.size())}});
-  }
-  return ranges;
 }
 
 Json PhasesJson(const Report& report) {
@@ -414,6 +384,7 @@ std::string JsonReport(const Report& report) {
               {"op_groups", OpsJson(report, report.op_groups, report.part_limits.op_groups)},
               {"ranges", RangesJson(report.ranges, report.part_limits.ranges)},
               {"range_groups", RangesJson(report.range_groups, report.part_limits.range_groups)},
+              {"slow_ranges", SlowRangesJson(report.slow_ranges)},
               {"phases", PhasesJson(report)},
               {"roofline", RooflineJson(report)},
               {"system", SystemJson(report)},

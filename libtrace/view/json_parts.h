@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "libtrace/analysis/report.h"
 
@@ -29,6 +30,12 @@ Json ShareJson(const analysis::Amount& part, const analysis::Ratio& share);
 Json StatsJson(const analysis::Stats& stats);
 double Rounded(double value);
 const std::string& DeviceName(const analysis::Report& report, uint32_t device);
+
+// Of json_ranges.cc. The limit of a part; null where nothing gains.
+Json PartLimitJson(const std::vector<analysis::PartLimit>& limits, size_t part);
+Json RangesJson(const std::vector<analysis::RangeUse>& uses,
+                const std::vector<analysis::PartLimit>& limits);
+Json SlowRangesJson(const std::vector<analysis::SlowRanges>& all);
 
 // Of json_system.cc.
 Json SystemJson(const analysis::Report& report);

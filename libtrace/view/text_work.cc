@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "libtrace/view/format.h"
 #include "libtrace/view/text.h"
@@ -168,6 +169,45 @@ std::string Ops(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
+// "memcpy_h2d +182.0 us (1 more, 1.00 MiB more)"
+std::string SlowParts(const std::vector<analysis::SlowRangePart>& parts) {
+  std::string text;
+  for (const analysis::SlowRangePart& part : parts) {
+    text += fmt::format("{}{} +{}", text.empty() ? "" : ", ", Printable(part.name),
+                        FormatNs(std::llround(part.MoreNs())));
+    std::string more;
+    if (const double count = part.count - part.usual_count; count >= 0.05) {
+      more = fmt::format("{:.3g} more", count);
+    }
+    if (const double bytes = part.bytes - part.usual_bytes; bytes >= 1) {
+      more += fmt::format("{}{} more", more.empty() ? "" : ", ",
+                          FormatBytes(static_cast<uint64_t>(bytes)));
+    }
+    if (!more.empty()) text += " (" + more + ")";
+  }
+  return text;
+}
+
+std::string SlowRanges(const Report& report) {
+  constexpr size_t kShown = 3;
+  std::string out;
+  for (size_t i = 0; i < std::min(kShown, report.slow_ranges.size()); ++i) {
+    const analysis::SlowRanges& slow = report.slow_ranges[i];
+    out += i == 0 ? "\n" : "";
+    const std::string which = slow.slow == 1
+                                  ? fmt::format("the slowest of {} takes {}",
+                                                FormatCount(slow.count), FormatNs(slow.slow_ns))
+                                  : fmt::format("the slowest {} of {} take {} to {}",
+                                                FormatCount(slow.slow), FormatCount(slow.count),
+                                                FormatNs(slow.slow_ns), FormatNs(slow.longest_ns));
+    out += fmt::format("  {}: {}, half of all {} or less\n", Printable(slow.name), which,
+                       FormatNs(slow.median_ns));
+    if (!slow.host.empty()) out += "    on the host: " + SlowParts(slow.host) + "\n";
+    if (!slow.device.empty()) out += "    on devices: " + SlowParts(slow.device) + "\n";
+  }
+  return out;
+}
+
 std::string Ranges(const Report& report, const Style& style) {
   const std::vector<analysis::RangeUse>& ranges = report.range_groups;
   if (ranges.empty()) return "";
@@ -197,7 +237,7 @@ std::string Ranges(const Report& report, const Style& style) {
                FormatNs(range.longest_ns), FormatCount(range.jobs), FormatCount(range.commands),
                FormatSpan(range.device), GainsBy(report.part_limits.range_groups, i, true, name)});
   }
-  return out + table.Render(style);
+  return out + table.Render(style) + SlowRanges(report);
 }
 
 // A single phase needs no table: it is the run.
