@@ -366,9 +366,9 @@ Edited Editor::BatchJobs() {
     }
     DropJob(job);
     if (earliest != kept.end()) SetEdge(*earliest, encode_ns);
-    const int64_t apart_ns =
-        model_.api.begin_ns[jobs.api_row[job]] - model_.api.end_ns[jobs.api_row[before]];
-    together_ns += encode_ns + static_cast<double>(std::max<int64_t>(0, apart_ns));
+    const double apart_ns = static_cast<double>(model_.api.begin_ns[jobs.api_row[job]]) -
+                            static_cast<double>(model_.api.end_ns[jobs.api_row[before]]);
+    together_ns += encode_ns + std::max(0.0, apart_ns);
     batch.emplace_back(job, together_ns);
   }
   submit();

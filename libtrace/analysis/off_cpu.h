@@ -33,8 +33,11 @@ class OffCpu {
   int64_t Between(Kind kind, uint32_t tid, int64_t from_ns, int64_t to_ns) const;
   // In order of time, disjoint; nullptr: nothing is known of the thread.
   const std::vector<Stretch>* Of(Kind kind, uint32_t tid) const;
-  // From when on it is; of a thread of which something is known.
-  int64_t Since(uint32_t tid) const { return since_ns_.at(tid); }
+  // From when on something is; INT64_MIN: nothing is at any time.
+  int64_t Since(uint32_t tid) const {
+    const auto since = since_ns_.find(tid);
+    return since == since_ns_.end() ? INT64_MIN : since->second;
+  }
 
  private:
   std::unordered_map<uint32_t, std::array<std::vector<Stretch>, kNumKinds>> threads_;

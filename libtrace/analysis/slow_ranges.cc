@@ -22,6 +22,11 @@ constexpr char kComputes[] = "computing between calls";
 constexpr char kSleeps[] = "waiting outside between calls";
 constexpr char kWaitsForCpu[] = "waiting for a CPU";
 
+// An untrusted file may have any times.
+double Apart(int64_t from_ns, int64_t to_ns) {
+  return static_cast<double>(to_ns) - static_cast<double>(from_ns);
+}
+
 struct Sum {
   double ns = 0, count = 0, bytes = 0;
 };
@@ -66,7 +71,11 @@ class Finding {
 
  private:
   int64_t Length(uint32_t range) const {
-    return model_.ranges.end_ns[range] - model_.ranges.begin_ns[range];
+    int64_t length_ns;
+    return __builtin_sub_overflow(model_.ranges.end_ns[range], model_.ranges.begin_ns[range],
+                                  &length_ns)
+               ? INT64_MAX
+               : length_ns;
   }
 
   // Averages; returns that of the lengths.
@@ -95,7 +104,7 @@ class Finding {
         if (api.begin_ns[*call] < at_ns) continue;  // within the one before
         AddBetween(tid, at_ns, api.begin_ns[*call], host);
         Sum& sum = (*host)[model_.strings.Get(api.name[*call])];
-        sum.ns += static_cast<double>(api.end_ns[*call] - api.begin_ns[*call]), ++sum.count;
+        sum.ns += Apart(api.begin_ns[*call], api.end_ns[*call]), ++sum.count;
         at_ns = api.end_ns[*call];
         AddJobs(*call, device);
       }
@@ -110,7 +119,7 @@ class Finding {
         static_cast<double>(off_cpu_.Between(OffCpu::kWaiting, tid, from_ns, to_ns));
     if (slept > 0) (*host)[kSleeps].ns += slept;
     if (waited > 0) (*host)[kWaitsForCpu].ns += waited;
-    (*host)[kComputes].ns += static_cast<double>(to_ns - from_ns) - slept - waited;
+    (*host)[kComputes].ns += Apart(from_ns, to_ns) - slept - waited;
   }
 
   void AddJobs(uint32_t call, Sums* device) const {
@@ -121,7 +130,7 @@ class Finding {
       const uint32_t first = model_.jobs.first_command[job];
       for (uint32_t c = first; c < first + model_.jobs.num_commands[job]; ++c) {
         Sum& sum = (*device)[model_.OpName(c)];
-        sum.ns += static_cast<double>(commands.end.host[c].mid_ns - commands.start.host[c].mid_ns);
+        sum.ns += Apart(commands.start.host[c].mid_ns, commands.end.host[c].mid_ns);
         sum.bytes += static_cast<double>(commands.bytes[c]), ++sum.count;
       }
     }
@@ -175,7 +184,7 @@ std::vector<SlowRanges> FindSlowRanges(const model::Model& model) {
     if (finding.Compare(std::move(rows), &found)) all.push_back(std::move(found));
   }
   const auto cost = [](const SlowRanges& of) {
-    return static_cast<double>(of.slow) * static_cast<double>(of.slow_ns - of.median_ns);
+    return static_cast<double>(of.slow) * Apart(of.median_ns, of.slow_ns);
   };
   std::stable_sort(all.begin(), all.end(),
                    [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
