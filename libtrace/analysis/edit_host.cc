@@ -217,29 +217,44 @@ Edited Editor::PinCopies() {
     if (ns > 0) usual.push_back(ns);
   }
   const double usual_ns = Median(&usual);
-  // A thread's first one takes longer whatever its memory is: code and pages are new to it.
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> first;  // by thread and name
+  const auto copies = [&](uint32_t call) {
+    return submits_[call] && copied[call] > 0 &&
+           static_cast<double>(model_.api.bytes[call]) >= kPageBytes;
+  };
+  const auto is_long = [&](uint32_t call, uint32_t e) {
+    const Cause cause = graph_.edge_cause[e];
+    const double more = graph_.edge_ns[e] - usual_ns;
+    return (cause == kBySubmitCall || cause == kByWake) && !Waits(e) &&
+           graph_.edge_ns[e] >= kLongCall * usual_ns &&
+           more >= static_cast<double>(model_.api.bytes[call]) / kMostBytesPerNs;
+  };
+  // A thread's first one takes longer whatever its memory is, as code and pages are new to it: it
+  // counts if another one of that name does, too.
+  using Key = std::pair<uint32_t, uint32_t>;  // thread, name
+  std::map<Key, uint32_t> first;
+  std::set<Key> again;
+  const auto key = [this](uint32_t call) {
+    return Key{model_.api.tid[call], model_.api.name[call]};
+  };
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    if (copied[call] == 0) continue;
-    uint32_t& known =
-        first.try_emplace({model_.api.tid[call], model_.api.name[call]}, call).first->second;
+    if (!copies(call)) continue;
+    uint32_t& known = first.try_emplace(key(call), call).first->second;
     if (model_.api.begin_ns[call] < model_.api.begin_ns[known]) known = call;
   }
+  const auto any_long = [&](uint32_t call) {
+    const auto edges = EdgesOf(call);
+    return std::any_of(edges.begin(), edges.end(), [&](uint32_t e) { return is_long(call, e); });
+  };
   for (uint32_t call = 0; call < model_.api.size(); ++call) {
-    const auto bytes = static_cast<double>(model_.api.bytes[call]);
-    if (!submits_[call] || copied[call] == 0 || bytes < kPageBytes) continue;
-    if (first[{model_.api.tid[call], model_.api.name[call]}] == call) continue;
-    bool any = false;
+    if (copies(call) && first[key(call)] != call && any_long(call)) again.insert(key(call));
+  }
+  for (uint32_t call = 0; call < model_.api.size(); ++call) {
+    if (!copies(call) || !again.contains(key(call)) || !any_long(call)) continue;
     for (const uint32_t e : EdgesOf(call)) {
-      const Cause cause = graph_.edge_cause[e];
-      if ((cause != kBySubmitCall && cause != kByWake) || Waits(e)) continue;
-      const double more = graph_.edge_ns[e] - usual_ns;
-      if (graph_.edge_ns[e] < kLongCall * usual_ns || more < bytes / kMostBytesPerNs) continue;
+      if (!is_long(call, e)) continue;
+      edited.ns += graph_.edge_ns[e] - usual_ns;
       SetEdge(e, usual_ns);
-      edited.ns += more;
-      any = true;
     }
-    if (!any) continue;
     ++edited.count, edited.bytes += model_.api.bytes[call];
     edited.calls.push_back(call);
   }

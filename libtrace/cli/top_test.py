@@ -203,7 +203,9 @@ def damage_and_misuse_are_one_line():
     server = Server("damaged.sock", bytes(data), True)
     done = top(server.path, "--interval", "100ms")
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert "lost: " in done.stdout and "lost: none" not in done.stdout, done.stdout
+    # On a busy machine the first looks are at what came until then.
+    _, found, last = done.stdout.rpartition("lost: ")
+    assert found and not last.startswith("none"), done.stdout
     junk = Server("junk.sock", b"\x1b[2J" * 400_000, True)
     for status, words in ((1, [junk.path]), (1, [path("nowhere")]), (1, [folder.name]),
                           (2, [server.path, "--interval", "1ms"]), (2, ["--interval", "5"]),
