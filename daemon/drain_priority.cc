@@ -2,6 +2,7 @@
 #include "daemon/drain_priority.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -131,6 +132,10 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     }
     return self;
   }
+  // From Linux 6.6 on who wakes up waits for its turn among those that are busy: some ms for each
+  // of them, in which a ring overflows.
+  const sched_param first = {.sched_priority = 1};
+  (void)pthread_setschedparam(self->watcher_.native_handle(), SCHED_FIFO, &first);
   gives_way = true;
   lift_mark = &self->mark_;
   self->SetHelper(SCHED_IDLE);
@@ -277,7 +282,6 @@ void DrainPriority::LogLook(int64_t begin_ns, uint64_t* cpu_ns) {
 
 void DrainPriority::Watch() {
   DropAllButScheduling();
-  bool risen = false;
   Look look;
   uint64_t cpu_ns = ThreadCpuNs();
   int64_t begin_ns = 0;
@@ -292,9 +296,6 @@ void DrainPriority::Watch() {
     const timespec pause = {0, std::min(next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;
     begin_ns = MonotonicNs();
-    // Once the recorder is in idle time. Linux 6.6 and later let who wakes up wait for its turn
-    // behind whoever is busy: some ms for each of them, in which a ring overflows.
-    if (!risen && !lifted_) risen = SetPolicy(0, SCHED_FIFO);
     uint64_t count;
     if (fds[0].revents != 0) (void)!read(event_.get(), &count, sizeof(count));
     epoll_event edge;
