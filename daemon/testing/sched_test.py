@@ -146,6 +146,9 @@ def who_woke_whom():
             GROUP BY 1, 2 ORDER BY 3 DESC""")
         # The scheduler's tick may put one aside before it waits, for a few of them.
         assert rows and rows[0][:2] == (waker, 0) and rows[0][2] >= 400, (sleeper, waker, rows)
+        # Short waits go unasked, of long ones it is known what for.
+        equal(query(trace, f"""SELECT count(*) FROM thread_states WHERE tid = {sleeper}
+            AND state = 'sleeping' AND wait = '' AND end_ns - begin_ns >= 20000"""), [(0,)])
     without_gaps(trace)
 
 

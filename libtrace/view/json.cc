@@ -308,7 +308,6 @@ Json CallsJson(const Report& report) {
   return calls;
 }
 
-// What gains most when it is Limiter::kStep times as fast; two where they gain nearly the same.
 Json OpsJson(const Report& report, const std::vector<analysis::OpUse>& uses,
              const std::vector<analysis::PartLimit>& limits) {
   Json ops = Json::array();
