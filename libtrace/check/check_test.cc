@@ -12,7 +12,8 @@ namespace {
 using namespace acceltrace::test;
 using State = Outcome::State;
 
-// Ten jobs of one matmul each: of 1, 2, ... 10 µs (times `stretch`), with the link's stall.
+// Ten jobs with one matmul each, which take 1, 2, ... 10 µs (times `stretch`), with stalls on the
+// link.
 TraceBuilder TenJobs(int64_t stretch = 1) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -46,7 +47,7 @@ struct Subject {
 };
 
 Outcome Ask(const std::string& text, const Subject& subject, const Subject* baseline = nullptr) {
-  static std::vector<std::vector<Rule>> kept;  // outcomes refer to them
+  static std::vector<std::vector<Rule>> kept;  // outcomes refer to its rules
   auto rules = ParseRules(text);
   INFO(text << ": " << rules.message());
   REQUIRE(rules.ok());
@@ -71,7 +72,8 @@ TEST_CASE("Rules hold, are broken, or cannot be decided") {
     CHECK(outcome.state == state);
     CHECK(outcome.why.empty() == (state != State::kUnknown));
   };
-  // Latency: from the call to the completion's consumption, 8 µs more than it ran. Exact: host.
+  // A job's latency reaches from its call to its completion and is 8 µs longer than the matmul.
+  // Host times are exact.
   is(State::kPass, "p99(job.latency) < 18.1us");
   is(State::kFail, "p99(job.latency) < 18us");
   is(State::kPass, "p99(job.latency) <= 18us");
@@ -79,7 +81,7 @@ TEST_CASE("Rules hold, are broken, or cannot be decided") {
   is(State::kPass, "min(job.latency) == 9us");
   is(State::kPass, "mean(job.latency) == 13.5us");
   is(State::kPass, "max(job.submit_to_doorbell) == 1us");
-  // Of the device's clock: within ticks.
+  // Times of the device's clock are exact within a few ticks.
   is(State::kPass, "p90(op.mat.mul) < 9.1us");
   is(State::kFail, "p90(op.mat.mul) < 8.9us");
   is(State::kUnknown, "p90(op.mat.mul) < 9us");
@@ -126,7 +128,7 @@ TEST_CASE("A baseline is the other trace") {
   CHECK(state("baseline / 2 > p50(op.mat.mul)", slow) == State::kPass);
   CHECK(state("p50(op.mat.mul) / baseline(p50(op.mat.mul)) < 0.4", slow) == State::kPass);
   CHECK(state("run < baseline(run) + 1s", slow) == State::kPass);
-  // The same within the bounds: nobody can say which one is longer.
+  // The bounds of both values overlap, so neither is known to be larger.
   CHECK(state("p50(op.mat.mul) <= baseline", fast) == State::kUnknown);
   CHECK(Ask("p50(op.mat.mul) <= baseline", subject, &fast).likely);
   CHECK(Ask("run < baseline", subject).state == State::kUnknown);

@@ -39,7 +39,7 @@ Value Unknown(std::string why) {
   return value;
 }
 
-// No bound that is not a number: infinities meet in damaged traces.
+// Damaged traces can produce infinities and from them NaNs, which must not become bounds.
 Value Bounded(double lo, double mid, double hi) {
   Value value;
   value.lo = std::isnan(lo) ? -kInfinity : lo;
@@ -77,7 +77,8 @@ Value Arithmetic(Kind kind, const Value& a, const Value& b) {
   }
 }
 
-// Nearest rank, as the report's; bounds of the true percentile are those of the bounds.
+// Uses the nearest rank, as the report does. The percentiles of the lower and of the upper bounds
+// are bounds of the true percentile.
 Value Percentile(std::vector<Amount> members, double percent) {
   double parts[3];
   double Amount::*const which[] = {&Amount::lo, &Amount::mid, &Amount::hi};
@@ -181,7 +182,8 @@ Value Trace::Evaluate(const Node& node, const Trace* baseline, const Value* othe
 Value Trace::OfSeries(const Node& node) const {
   std::string why;
   std::vector<Amount> members = Members(node.series, &why);
-  // Of what does not occur there are none; a misspelt table or column is no such thing.
+  // An op, call, range or unit that does not occur counts as 0, but a misspelt table or column is
+  // an error.
   const std::string& head = node.series.head;
   const bool named = head == "op" || head == "api" || head == "range" || head == "unit";
   const bool countable = node.text == "count" || node.text == "total";
@@ -204,7 +206,7 @@ std::vector<Outcome> CheckRules(const std::vector<Rule>& rules, const Trace& tra
   for (const Rule& rule : rules) {
     Outcome outcome;
     outcome.rule = &rule;
-    // `baseline` stands for the other side, in the other trace.
+    // `baseline` stands for the opposite side of the comparison, evaluated in the other trace.
     const auto in_baseline = [&](const Node& side) {
       return baseline == nullptr || !rule.uses_baseline
                  ? Unknown("there is no baseline")

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Do the rules hold in this trace, as far as it shows?
+// Evaluates the rules on a trace, as far as its contents allow.
 //
-// Every value is an interval: what is measured through a device's clock has bounds, and where
-// rows are missing a count can only be larger and a percentile anything. A rule holds if it does
-// for all values within the bounds, is broken if it does for none, and else cannot be decided.
+// Every value is an interval. What is measured through a device's clock has error bounds, and where
+// rows are missing, a count can only be larger and a percentile can be anything. A rule holds if it
+// holds for all values within the bounds, is broken if it holds for none of them, and is undecided
+// otherwise.
 #ifndef LIBTRACE_CHECK_EVALUATE_H_
 #define LIBTRACE_CHECK_EVALUATE_H_
 
@@ -22,19 +23,19 @@ namespace acceltrace::check {
 struct Value {
   double lo = 0, mid = 0, hi = 0;
   Unit unit;
-  std::string unknown;  // why there is none
+  std::string unknown;  // why the value is unknown; empty if it is known
 };
 
 struct Outcome {
   enum class State { kPass, kFail, kUnknown };
   const Rule* rule = nullptr;
   State state = State::kUnknown;
-  bool likely = false;  // it holds for the likeliest values
+  bool likely = false;  // the rule holds for the most likely values
   Value left, right;
-  std::string why;  // of kUnknown: one line
+  std::string why;  // the reason for kUnknown, on one line
 };
 
-// One trace, as rules see it. The report must outlive it.
+// The values that rules can name in one trace. The report must outlive it.
 class Trace {
  public:
   explicit Trace(const analysis::Report& report);
@@ -47,7 +48,7 @@ class Trace {
   Value Share(const Series& series) const;
   Value Count(const Node& node) const;
   const query::PlainTable* Find(const std::string& name) const;
-  // Durations, or the values of a column; *why if there is no such series.
+  // Returns durations, or the values of a column. Sets *why if there is no such series.
   std::vector<analysis::Amount> Members(const Series& series, std::string* why) const;
   std::vector<analysis::Amount> JobMembers(const std::string& name) const;
   std::vector<analysis::Amount> CommandMembers(const Series& series, std::string* why) const;
@@ -60,10 +61,10 @@ class Trace {
   std::vector<query::PlainTable> tables_;
 };
 
-// Of two numbers that are known.
+// Compares two known numbers.
 bool Holds(double left, Compare compare, double right);
 
-// baseline: nullptr if there is none.
+// baseline may be nullptr: rules that use it are then undecided.
 std::vector<Outcome> CheckRules(const std::vector<Rule>& rules, const Trace& trace,
                                 const Trace* baseline);
 

@@ -30,7 +30,7 @@ constexpr UnitName kUnits[] = {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-// Part of a unit's name: µ is two bytes.
+// The bytes of a unit's name. µ takes two bytes, neither of which is ASCII.
 bool IsUnitByte(char c) { return IsLetter(c) || (static_cast<unsigned char>(c) & 0x80) != 0; }
 
 class Lexer {
@@ -89,7 +89,7 @@ class Lexer {
       digits();
     }
     const size_t end = at_;
-    // 1e6: an exponent, if digits follow.
+    // An e begins an exponent only if digits follow, as in 1e6.
     if (at_ < line_.size() && (line_[at_] == 'e' || line_[at_] == 'E')) {
       size_t after = at_ + 1;
       if (after < line_.size() && (line_[after] == '+' || line_[after] == '-')) ++after;
@@ -107,7 +107,7 @@ class Lexer {
 
   Status TakeUnit(Token* token) {
     size_t begin = at_;
-    // A % may stand apart, a name may not: "5 s" could be two words.
+    // A % may be separated by blanks, but the name of a unit may not: "5 s" could be two words.
     while (begin < line_.size() && line_[begin] == ' ') ++begin;
     if (begin < line_.size() && line_[begin] == '%') {
       at_ = begin + 1;

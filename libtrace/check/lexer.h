@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words of a rule. Internal.
+// Splits a rule into tokens. Internal.
 #ifndef LIBTRACE_CHECK_LEXER_H_
 #define LIBTRACE_CHECK_LEXER_H_
 
@@ -18,11 +18,11 @@ struct Token {
   Kind kind = Kind::kEnd;
   size_t column = 0;  // from 1
   std::string text;   // kMark: one of ( ) . + - * / < <= > >= == !=
-  double number = 0;  // with its unit taken in
+  double number = 0;  // the unit is already applied
   Unit unit;
 };
 
-// Ends with a kEnd. The error names the column.
+// The tokens end with a kEnd. An error names its column.
 Result<std::vector<Token>> Tokens(std::string_view line);
 
 Status ErrorAt(size_t column, const std::string& message);

@@ -34,7 +34,7 @@ constexpr Scalar kScalars[] = {
     {"overlap", {1, 0}, false}, {"clock_error", {1, 0}, false},
 };
 
-// A time, bytes, or something else, by how a column is called.
+// Derives the unit from the column's name.
 Unit UnitOfColumn(std::string_view column) {
   if (column.ends_with("_ns")) return {1, 0};
   if (column == "bytes" || column.ends_with("_bytes")) return {0, 1};
@@ -62,13 +62,13 @@ class Parser {
   }
 
  private:
-  // Units of both sides, once `baseline` is known to stand for the other one.
+  // Compares the units of both sides, once it is known that `baseline` stands for the other side.
   Status Settle(size_t column) {
     const bool left = IsOther(*rule_->left), right = IsOther(*rule_->right);
     if (left && right)
       return ErrorAt(column, "baseline on both sides: it stands for the other one");
     if (others_ > 0) {
-      // Its unit is the other side's: only products of it have been allowed.
+      // Only multiples of `baseline` are allowed, so it has the unit of the other side.
       Node* side = left ? rule_->left.get() : rule_->right.get();
       side->unit = left ? rule_->right->unit : rule_->left->unit;
     }
@@ -149,7 +149,7 @@ class Parser {
 
   Status Product(NodePtr* out) {
     Status status = Factor(out);
-    // A chain as long as the line is a tree as deep: parsed by a loop, walked by recursion.
+    // A long chain makes a deep tree: it is parsed by a loop but evaluated by recursion.
     while (status.ok() && Peek().kind == TokenKind::kMark &&
            (Peek().text == "*" || Peek().text == "/")) {
       const Token mark = Take();
@@ -267,7 +267,7 @@ class Parser {
     return Close();
   }
 
-  // head.name; the rest of a dotted name belongs to the name.
+  // Parses head.name, where the name may contain further dots.
   Status Path(Series* series, size_t* column) {
     *column = Peek().column;
     if (Peek().kind != TokenKind::kWord) return ErrorAt(*column, "a name is missing: job.latency");
@@ -306,7 +306,7 @@ class Parser {
       return ErrorAt(column, "a job has no " + node->series.name + ": it has " + names);
     }
     if (head == "op" || head == "api" || head == "range" || head == "unit") return {};
-    // A column of a table: whether it is there is seen when the trace is.
+    // Whether the table has this column is only known once there is a trace.
     node->unit = UnitOfColumn(node->series.name);
     return {};
   }
@@ -417,11 +417,11 @@ Result<std::vector<Rule>> ParseRules(std::string_view text) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     Result<std::vector<Token>> tokens = Tokens(line);
     if (!tokens.ok()) return Status::Error(place + tokens.message());
-    if (tokens->size() == 1) continue;  // nothing, or a remark
+    if (tokens->size() == 1) continue;  // the line is empty or a comment
     if (rules.size() == kMaxRules) return Status::Error(place + "column 1: too many rules");
     Rule rule;
     rule.line = number;
-    // Up to a remark.
+    // The rule's text ends where a comment begins.
     rule.text = std::string(Trimmed(line.substr(0, tokens->back().column - 1)));
     Parser parser(std::move(tokens).value());
     const Status status = parser.Run(&rule);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any text is rules or one clear line; rules that parse can be asked of a trace.
+// Parses any text into rules or a one-line error, and evaluates the rules on a trace.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rules may name, looked up in a trace.
+// Looks up in a trace what rules can name.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -55,7 +55,7 @@ bool Matches(const std::string& text, const Series& series) {
   return series.glob ? model::MatchesGlob(text, series.name) : text == series.name;
 }
 
-// Whether each name matches, by string id: names are few, rows are many.
+// Matches each name once, by its string id: there are few names but many rows.
 class NameMatches {
  public:
   NameMatches(const model::Model& model, const Series& series) : model_(model), series_(series) {}
@@ -77,7 +77,7 @@ class NameMatches {
   std::vector<std::string> names_;
 };
 
-// Every number of a cell, as far as it is one.
+// Converts a cell to a number. Returns false if it does not hold one.
 bool NumberOf(const query::Cell& cell, double* number) {
   if (const auto* i = std::get_if<int64_t>(&cell)) *number = static_cast<double>(*i);
   if (const auto* u = std::get_if<uint64_t>(&cell)) *number = static_cast<double>(*u);
@@ -155,7 +155,7 @@ Value Trace::Scalar(const std::string& name) const {
     value.hi = static_cast<double>(std::max(breakdown.gaps_hi, breakdown.gaps));
     return anything(value);
   }
-  // clock_error: the worst bound of any event.
+  // For clock_error, the worst bound of any event.
   int64_t worst_ns = 0;
   for (const analysis::ClockQuality& clock : report_.clocks) {
     if (!clock.valid) return NotThere("clock of", model_.devices[clock.device].about.name(), {});
@@ -164,8 +164,8 @@ Value Trace::Scalar(const std::string& name) const {
   return Exact(static_cast<double>(worst_ns));
 }
 
-// A bare name is looked for among classes, limiters and units; of several devices or units of
-// one name the largest share counts.
+// Looks up a name without a head among the classes, limiters and units. If several devices or units
+// have that name, the largest share counts.
 Value Trace::Share(const Series& series) const {
   std::vector<std::string> there;
   std::vector<Value> found;
@@ -198,7 +198,7 @@ Value Trace::Share(const Series& series) const {
   if (found.empty()) return NotThere("class, limiter or unit", series.name, std::move(there));
   Value value = *std::max_element(found.begin(), found.end(),
                                   [](const Value& a, const Value& b) { return a.mid < b.mid; });
-  // The largest one is at least as large as each is for certain.
+  // The maximum of all shares is bounded by the maxima of their bounds.
   for (const Value& one : found) {
     value.lo = std::max(value.lo, one.lo);
     value.hi = std::max(value.hi, one.hi);
@@ -308,7 +308,7 @@ std::vector<Amount> Trace::NamedMembers(const Series& series, std::string* why) 
   };
   const model::ApiCalls& api = model_.api;
   for (size_t i = 0; calls && i < api.size(); ++i) {
-    // Whose begin or end was not seen has no duration.
+    // Calls whose begin or end was not recorded have no known duration.
     if (matches(api.name[i]) && !api.open[i] && !api.began_before[i]) {
       add(api.begin_ns, api.end_ns, i);
     }
