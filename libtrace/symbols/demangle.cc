@@ -11,12 +11,12 @@ namespace {
 
 constexpr size_t kMaxMangled = 1024;
 constexpr size_t kMaxDemangled = 1024;
-// Each reference can at most repeat all that was before, which N of them do best in groups of e:
-// e^(N/e) times. With 24 that is some 7,000 times.
+// Each reference can at most repeat all that precedes it. N references achieve the longest name
+// when they come in groups of e, namely e^(N/e) times the length: with 24, about 7,000 times.
 constexpr int kMaxReferences = 24;
-constexpr int kMaxExpansions = 2;  // of packs, each of which repeats what is in it
+constexpr int kMaxExpansions = 2;  // of packs, each of which repeats its contents
 
-// Upper bounds: letters of identifiers look alike and are counted, too.
+// Both counts are upper bounds: letters of identifiers that look like these codes are counted, too.
 bool IsModest(const std::string& name) {
   int references = 0, expansions = 0;
   for (size_t i = 0; i + 1 < name.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C++ names as they were written.
+// Demangles C++ names.
 #ifndef LIBTRACE_SYMBOLS_DEMANGLE_H_
 #define LIBTRACE_SYMBOLS_DEMANGLE_H_
 
@@ -8,8 +8,8 @@
 
 namespace acceltrace::symbols {
 
-// The name itself where it is no mangled one, or one that could become very long: a few references
-// back to itself make megabytes of a hundred bytes.
+// Returns the name itself if it is not mangled, or if demangling could make it excessively long:
+// with a few back references, a hundred bytes expand to megabytes.
 std::string Demangle(const std::string& name);
 
 }  // namespace acceltrace::symbols

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxSegments = 1024;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
-constexpr size_t kMaxNotes = 64;  // sections of them
+constexpr size_t kMaxNotes = 64;  // limits the note sections that are read
 constexpr uint64_t kMaxSymbols = 4 << 20;
 constexpr uint64_t kMaxNamesBytes = 256 << 20;
 constexpr size_t kMaxName = 1024;
@@ -121,7 +121,7 @@ void ElfSymbols::ReadSections(const FileBytes& file, const char* header, const W
     }
   }
   if (wanted && !wanted(build_id_)) return;
-  // One of the two is enough: what is in .dynsym is in .symtab as well.
+  // One of the two tables suffices: what is in .dynsym is in .symtab as well.
   for (const uint32_t type : {uint32_t{SHT_SYMTAB}, uint32_t{SHT_DYNSYM}}) {
     for (const Section& section : sections) {
       if (!symbols_.empty() || section.type != type || section.link >= sections.size()) continue;
@@ -166,7 +166,8 @@ std::string ElfSymbols::FunctionAt(uint64_t address) const {
   for (size_t i = 0; i < kLookBack && at != symbols_.begin(); ++i) {
     --at;
     const uint64_t into = address - at->address;
-    // Hand-written code may have no size: then it reaches up to the next function.
+    // Hand-written assembly may have symbols without a size; such a function extends to the next
+    // one.
     if (into >= at->bytes && (at->bytes != 0 || i != 0)) continue;
     const char* name = names_.data() + at->name;
     const size_t most = std::min(kMaxName, names_.size() - at->name);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of an ELF file: which one is at a place in the file.
+// Finds the function at an offset of an ELF file.
 //
-// The file may be anything: what is said in it is checked against its size and the limits here
-// before it is used or memory is taken for it. Only 64-bit little-endian files are read.
+// The file is untrusted: its contents are checked against its size and against the limits here
+// before they are used and before memory is allocated for them. Only 64-bit little-endian files are
+// read.
 #ifndef LIBTRACE_SYMBOLS_ELF_SYMBOLS_H_
 #define LIBTRACE_SYMBOLS_ELF_SYMBOLS_H_
 
@@ -17,8 +18,8 @@
 
 namespace acceltrace::symbols {
 
-// The bytes of a file. read: as many as asked for from an offset on, false where it cannot; it is
-// called only for what lies within `size`.
+// Access to the bytes of a file. `read` is only called for ranges within `size`; it reads exactly
+// as many bytes as requested, or returns false.
 struct FileBytes {
   uint64_t size = 0;
   std::function<bool(uint64_t offset, size_t bytes, char* to)> read;
@@ -26,18 +27,18 @@ struct FileBytes {
 
 class ElfSymbols {
  public:
-  // wanted: of files with other build ids no symbols are read. Errors: it is no ELF file that can
-  // be read here.
+  // If `wanted` returns false for the file's build id, no symbols are read. Returns an error for
+  // anything but a supported ELF file.
   using Wanted = std::function<bool(const std::string& build_id)>;
   static Result<ElfSymbols> Read(const FileBytes& file, const Wanted& wanted = nullptr);
 
-  // In hexadecimal digits; empty: it has none.
+  // In hexadecimal digits; empty if the file has no build id.
   const std::string& build_id() const { return build_id_; }
   size_t functions() const { return symbols_.size(); }
 
-  // Where the byte at this offset is when it is loaded; nullopt: nowhere.
+  // Returns the address at which the byte at this offset is loaded, or nullopt if it is not loaded.
   std::optional<uint64_t> AddressOf(uint64_t file_offset) const;
-  // The name of the function there, as the file has it; empty: none is known.
+  // Returns the function's name as the file spells it, or an empty string if none is known.
   std::string FunctionAt(uint64_t address) const;
 
  private:
@@ -46,8 +47,8 @@ class ElfSymbols {
   };
   struct Symbol {
     uint64_t address, bytes;
-    uint32_t name;  // place in names_
-    uint32_t rank;  // of names for one address: the lowest one is taken
+    uint32_t name;  // offset in names_
+    uint32_t rank;  // among several names of an address, the one with the lowest rank is used
   };
   struct Section {
     uint32_t type, link;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as an ELF file: no crash, no more memory than the file says and may say.
+// Reads any bytes as an ELF file: without a crash, and with no more memory than the limits allow.
 #include <cstring>
 #include <string>
 

@@ -14,9 +14,9 @@
 namespace acceltrace::symbols {
 namespace {
 
-constexpr size_t kMaxObjects = 1024;  // read for a trace; frames of others have no names
-constexpr size_t kMaxFileName = 255;  // the kernel has no longer ones
-constexpr size_t kMinBuildId = 4, kMaxBuildId = 128;  // digits
+constexpr size_t kMaxObjects = 1024;  // limit for a trace; frames in further files have no names
+constexpr size_t kMaxFileName = 255;  // the kernel's limit
+constexpr size_t kMinBuildId = 4, kMaxBuildId = 128;  // in digits
 
 struct Descriptor {
   explicit Descriptor(const std::string& path)
@@ -40,20 +40,20 @@ bool ReadAt(int fd, uint64_t offset, size_t bytes, char* to) {
   return true;
 }
 
-// It becomes a part of a path.
+// The build id becomes part of a path, so it must have nothing but digits.
 bool IsBuildId(const std::string& text) {
   return text.size() >= kMinBuildId && text.size() <= kMaxBuildId &&
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// The kernel fills up short ones.
+// The kernel pads short build ids with zeros.
 std::string WithoutZeros(const std::string& build_id) {
   return build_id.substr(0, build_id.find_last_not_of('0') + 1);
 }
 
 }  // namespace
 
-// A pipe or a device is neither waited for nor read.
+// Opens regular files only: it must not block on a pipe or read a device.
 std::unique_ptr<ElfSymbols> FrameNames::Open(const std::string& path, const std::string& build_id) {
   struct stat status = {};
   if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos ||
@@ -69,7 +69,7 @@ std::unique_ptr<ElfSymbols> FrameNames::Open(const std::string& path, const std:
     left_bytes_ -= count;
     return ReadAt(file.fd, offset, count, to);
   };
-  // Without a build id on either side it is the path alone that says which file it was.
+  // If either side has no build id, only the path tells which file it was.
   const auto is_it = [&](const std::string& found) {
     return WithoutZeros(found) == WithoutZeros(build_id);
   };
@@ -98,7 +98,8 @@ std::string FrameNames::Name(const std::string& object, const std::string& build
   if (object.empty() && build_id.empty()) return fmt::format("{:#x}", offset);
   const Object& found = Find(object, build_id);
   const uint64_t place = returns && offset > 0 ? offset - 1 : offset;
-  // The file with what was stripped may lie elsewhere in itself: the program says at which address.
+  // The file with the debug symbols may place sections at other offsets, so the address comes from
+  // the program.
   const auto address = found.program == nullptr ? std::nullopt : found.program->AddressOf(place);
   if (address) {
     for (const auto* symbols : {found.debug.get(), found.program.get()}) {

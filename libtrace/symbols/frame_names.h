@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of places in programs' code, from the programs' files on this machine.
+// Names places in programs' code, using the program files on this machine.
 //
-// Which files are opened is said by a trace, which may be anybody's: only regular files are, and
-// what is read of them is shown only if they have the build id that the trace names.
+// The trace says which files to open, and a trace is untrusted: only regular files are opened, and
+// their contents are shown only if they have the build id that the trace names.
 #ifndef LIBTRACE_SYMBOLS_FRAME_NAMES_H_
 #define LIBTRACE_SYMBOLS_FRAME_NAMES_H_
 
@@ -18,7 +18,8 @@
 namespace acceltrace::symbols {
 
 inline constexpr char kDebugFolder[] = "/usr/lib/debug";
-// Read of all files that a trace names; frames of the others have no names.
+// Limits what is read from all files of a trace together. Frames in files beyond that have no
+// names.
 inline constexpr uint64_t kMaxBytes = 1 << 30;
 
 class FrameNames {
@@ -26,14 +27,16 @@ class FrameNames {
   explicit FrameNames(std::string debug_folder = kDebugFolder, uint64_t most_bytes = kMaxBytes)
       : debug_folder_(std::move(debug_folder)), left_bytes_(most_bytes) {}
 
-  // object: path of the file; build_id: in hexadecimal digits; either may be empty. returns: the
-  // place is where a call returns to, so that the call lies before it.
-  // "namespace::function(int)"; where that is not known "program+0x1234", "0x7f0012345678".
+  // Returns "namespace::function(int)" or, if the function is not known, "program+0x1234" or
+  // "0x7f0012345678".
+  //
+  // object is the path of the file and build_id has hexadecimal digits; either may be empty. If
+  // `returns` is true, the offset is a return address, and the call is the instruction before it.
   std::string Name(const std::string& object, const std::string& build_id, uint64_t offset,
                    bool returns);
 
  private:
-  // Of the program itself, and of the file with what was stripped from it.
+  // The symbols of the program itself, and of the separate file with its debug symbols.
   struct Object {
     std::unique_ptr<ElfSymbols> program, debug;
   };

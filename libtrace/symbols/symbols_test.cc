@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This test's own file, copies of it, and what is none.
+// Reads this test's own file, copies of it and files that are no ELF files.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -19,7 +19,7 @@
 
 namespace acceltrace::symbols {
 
-// A place whose name is known.
+// A function whose name the test knows.
 __attribute__((noinline)) int KnownPlace(int number) {
   volatile int twice = 2 * number;
   return twice;
@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a program: where a pointer into it is in its file.
+// Returns the offset in the program's file that a pointer into the program belongs to.
 uint64_t OffsetOf(const void* place) {
   struct Wanted {
     uint64_t address, offset;
@@ -69,7 +69,7 @@ void Run(const std::string& command) {
   REQUIRE(std::system(command.c_str()) == 0);
 }
 
-// A small program with a build id and its own name for one function; where that is in the file.
+// A small program with a build id and one function with a name of its own.
 constexpr char kBuildId[] = "0123456789abcdef0123456789abcdef01234500";
 
 std::string Self() { return fs::read_symlink("/proc/self/exe").string(); }
@@ -97,9 +97,9 @@ TEST_CASE("a function of this program by its place in the file") {
   const std::string id = OwnBuildId();
   CHECK(names.Name(Self(), id, offset, false) == "acceltrace::symbols::KnownPlace(int)");
   CHECK(names.Name(Self(), id, offset + 1, true) == "acceltrace::symbols::KnownPlace(int)");
-  // What returns to its first byte is a call of the function before.
+  // An address at the first byte of a function returns from a call in the function before.
   CHECK(names.Name(Self(), id, offset, true) != "acceltrace::symbols::KnownPlace(int)");
-  // Another file lies there now, it says.
+  // The build id says that another file has replaced this one.
   CHECK(names.Name(Self(), "00ff00ff", 0x1234, true) ==
         fs::path(Self()).filename().string() + "+0x1234");
 }
@@ -118,11 +118,11 @@ TEST_CASE("a build id decides, and what was stripped is found by it") {
   unsigned long address = 0;
   REQUIRE(fscanf(nm, "%lx", &address) == 1);
   pclose(nm);
-  // Of a small program text lies in the file as it does in memory.
+  // In a small program text has the same offset in the file as in memory.
   const uint64_t inside = address + 2;
   const std::string small = at + "/small";
   CHECK(FrameNames(at).Name(small, kBuildId, inside, false) == "Inner");
-  // The kernel cannot say which zeros at an id's end are its own.
+  // The kernel pads ids with zeros, so zeros at the end of an id may or may not belong to it.
   CHECK(FrameNames(at).Name(small, std::string(kBuildId).substr(0, 38), inside, false) == "Inner");
   CHECK(FrameNames(at).Name(small, "ab" + std::string(kBuildId), inside, false) ==
         "small+0x" + [&] {
@@ -147,7 +147,7 @@ TEST_CASE("what is no program has no names") {
   CHECK(names.Name("", "abcdef0123", 0x10, true) == "build-id:abcdef0123+0x10");
   CHECK(names.Name("relative/path", "", 0x10, true) == "path+0x10");
   CHECK(names.Name(at, "", 0x10, true) == fs::path(at).filename().string() + "+0x10");
-  // Neither waited for nor read.
+  // Opening a pipe must not block.
   REQUIRE(mkfifo((at + "/pipe").c_str(), 0600) == 0);
   CHECK(names.Name(at + "/pipe", "", 0x10, true) == "pipe+0x10");
   CHECK(names.Name("/dev/zero", "", 0x10, true) == "zero+0x10");
@@ -162,7 +162,7 @@ TEST_CASE("so much is read of what a trace names, and no more") {
   CHECK(FrameNames("/none", 4096).Name(Self(), id, offset, false).find('+') != std::string::npos);
   CHECK(FrameNames("/none").Name("/" + std::string(256, 'x'), id, 0x10, true) == "?+0x10");
   CHECK(FrameNames("/none").Name("", "no number", 0x10, true) == "?+0x10");
-  // Of a file with another build id no symbols are read.
+  // No symbols are read from a file with another build id.
   std::ifstream in(Self(), std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   uint64_t most = 0;
@@ -190,7 +190,7 @@ TEST_CASE("a damaged file is refused or has fewer names, and nothing else") {
   CHECK(read(bytes.size()));
   for (size_t size = 0; size < 4096; size += 7) (void)read(size);
   CHECK_FALSE(read(63));
-  // Each byte of the header on its own.
+  // Damages one byte of the header at a time.
   for (size_t i = 0; i < 64; ++i) {
     const char was = bytes[i];
     for (const int value : {0, 1, 127, 255}) {
@@ -205,7 +205,7 @@ TEST_CASE("C++ names") {
   CHECK(Demangle("main") == "main");
   CHECK(Demangle("_ZN4shop5OrderEi") == "shop::Order(int)");
   CHECK(Demangle("_Znonsense") == "_Znonsense");
-  // Each pair is of two of the pair before: twenty levels would be megabytes.
+  // Each pair consists of two of the previous pairs: twenty levels would expand to megabytes.
   std::string bomb = "_Z1fSt4pairIiiE";
   for (char level = 'A'; level < 'U'; ++level)
     bomb += std::string("S_IS") + level + "_S" + level + "_E";
