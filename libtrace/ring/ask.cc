@@ -15,14 +15,14 @@ namespace {
 
 static_assert(kAnswerSignal == SIGWINCH);
 
-constexpr size_t kMaskBytes = 8;  // the kernel's
-constexpr int kMaxSignals = 4;    // pending at once: one of the thread's and one of the process's
+constexpr size_t kMaskBytes = 8;  // size of the kernel's signal set
+constexpr int kMaxSignals = 4;    // at most two are pending: the thread's and the process's
 
-std::atomic<int64_t> asked_ns{0};  // on the coarse clock, 0 = never
+std::atomic<int64_t> asked_ns{0};  // in CoarseNow() time, 0 = never
 std::atomic<bool> answer{false};
 std::atomic<bool> was_unrecorded{false};
 
-// Read without a system call, and where the TSC may not be.
+// Works without a system call, and also where the process may not read the TSC.
 int64_t CoarseNow() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -31,7 +31,7 @@ int64_t CoarseNow() {
 
 bool IsFromKernel(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
 
-// What was sent by another goes on to where it was going.
+// Sends a signal that was not the tracer's answer to its original target again.
 void PassOn(siginfo_t* info) {
   if (info->si_code == SI_TKILL) {
     syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), kAnswerSignal, info);
@@ -42,7 +42,7 @@ void PassOn(siginfo_t* info) {
 
 enum class Answer { kNo, kYes, kNotAllowed };
 
-// With all signals blocked. taken: the kernel's, if there was one.
+// Must be called with all signals blocked. If the answer is kYes, *taken is the kernel's signal.
 Answer AskOnce(const Host& host, siginfo_t* taken) {
   uint64_t only = uint64_t{1} << (kAnswerSignal - 1);
   const timespec now = {};
@@ -68,12 +68,15 @@ Answer AskOnce(const Host& host, siginfo_t* taken) {
   return result;
 }
 
-// The thread's own signals are taken first. A terminal's, which goes to the process, may be taken
-// for an answer: the second time there is none.
+// sigtimedwait() takes signals of the thread before those of the process. A SIGWINCH of the
+// terminal goes to the process and could be mistaken for an answer, but is not there at the second
+// attempt.
 bool Ask(const Host& host) {
   const int error = errno;
   uint64_t all = ~uint64_t{0}, before = 0;
-  bool yes = true;  // where a filter forbids to ask, rather too much than a recording without calls
+  // If a seccomp filter forbids asking, recording too much is better than a recording without
+  // calls.
+  bool yes = true;
   if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, kMaskBytes) == 0) {
     siginfo_t taken, again;
     const Answer first = AskOnce(host, &taken);

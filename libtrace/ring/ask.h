@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a process learns whether it is the one that a tracer records: a semaphore rises in all
-// processes that have the library. It fires a probe; the tracer's program there answers a process
-// that it records with a signal to the calling thread, which that takes off before it goes on. A
-// process that is not recorded gets none: it maps nothing and waits for nobody. Internal.
+// Lets a process find out whether a tracer records it. The semaphore of a probe rises in all
+// processes that have the library, so the process fires another probe. If the tracer records the
+// process, its program at that probe sends a signal to the calling thread, which consumes it before
+// it continues. A process that is not recorded gets no signal, maps no memory and waits for
+// nothing. Internal.
 #ifndef LIBTRACE_RING_ASK_H_
 #define LIBTRACE_RING_ASK_H_
 
@@ -11,11 +12,12 @@
 
 namespace acceltrace::ring {
 
-// Whether this process is recorded. Asks at most once in kAskAgainNs or so, since a recording may
-// begin with a process that is running.
+// Returns whether this process is recorded. Asks at most once per kAskAgainNs, since a recording
+// may begin while the process runs.
 bool Recorded(const Host& host);
 
-// It was told once that it is not, so that what it did until now is not recorded.
+// Returns true if this process was told once that it is not recorded: its earlier calls are then
+// missing from the recording.
 bool WasUnrecorded();
 
 inline constexpr int64_t kAskAgainNs = 10'000'000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process that asks whether it is recorded does to itself: nothing that it or anybody else
-// could see. A tracer's program is played by hand.
+// Checks that asking whether a process is recorded has no side effects that the process could
+// notice. The test itself plays the tracer's program.
 #include "libtrace/ring/ask.h"
 
 #include <sys/syscall.h>
@@ -21,14 +21,14 @@ using namespace acceltrace::ring;
 namespace {
 
 int asks = 0, handled = 0, last_code = 0, readies = 0;
-void (*tracer)() = [] {};  // what happens at the probe
+void (*tracer)() = [] {};  // called at the probe
 
 void Handle(int, siginfo_t* info, void*) {
   ++handled;
   last_code = info->si_code;
 }
 
-// As the kernel would: to the thread, or to the process.
+// Sends the signal as the kernel would, to the thread or to the process.
 void Send(bool to_thread, int code) {
   siginfo_t info = {};
   info.si_signo = kAnswerSignal;
@@ -56,7 +56,7 @@ const Host kHost = {.names = kNames,
                           tracer();
                         }};
 
-// Once it asks again.
+// Asks after kAskAgainNs has passed.
 bool AskNow() {
   const int before = asks;
   for (;;) {

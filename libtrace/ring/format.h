@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory through which a host API library hands its events to a tracer: the
-// only definition.
+// The format of the shared memory in which a host API library passes its events to a tracer.
 //
-// A process has up to kMaxSegments segments, each an anonymous shared mapping of its own, from its
-// first byte to its last. No descriptor leads to one, so that nothing can shrink it, and what
-// limits files does not concern it:
+// A process has up to kMaxSegments segments, each an anonymous shared mapping of its own. No file
+// descriptor refers to a segment, so that it cannot be truncated and limits on files do not apply:
 //
 //   SegmentHeader | names | ThreadRing[threads] | slots of ring 0 | slots of ring 1 | ...
-//   page 0          ^ page 1                      ^ from a page's start on
+//   page 0          ^ page 1                      ^ page-aligned
 //
-// Each ring has one writer, the thread that claimed it, and one reader, the tracer.
-// `head` and `tail` count slots and never wrap. An event takes one slot, and as
-// many more as its text needs; it is published whole by the store to `head`.
-// All of it is written by the traced process: a reader copies first, then checks.
+// Each ring has one writer, the thread that claimed it, and one reader, the tracer. `head` and
+// `tail` count slots and never wrap. An event takes one slot, and further ones for a long text; the
+// store to `head` publishes it as a whole. The traced process can write to all of this memory, so a
+// reader must copy values before it checks them.
 #ifndef LIBTRACE_RING_FORMAT_H_
 #define LIBTRACE_RING_FORMAT_H_
 
@@ -25,44 +23,44 @@ namespace acceltrace::ring {
 
 inline constexpr uint64_t kMagic = 0x31474e4952495041;  // "APIRING1"
 inline constexpr uint32_t kVersion = 2;
-// By which a tracer answers a thread that asks whether its process is recorded: SIGWINCH, which
-// does nothing where nobody expects it.
+// The signal with which a tracer tells a thread that its process is recorded. SIGWINCH is ignored
+// by default.
 inline constexpr int kAnswerSignal = 28;
 inline constexpr size_t kPageBytes = 4096;
-inline constexpr size_t kNameBytes = 64;  // of a function, with the 0
+inline constexpr size_t kNameBytes = 64;  // of a function's name, with its terminating 0
 inline constexpr uint32_t kMaxNames = 1024;
-inline constexpr uint32_t kMaxThreads = 256;  // of a segment
+inline constexpr uint32_t kMaxThreads = 256;  // per segment
 inline constexpr uint32_t kMinSlotBits = 4, kMaxSlotBits = 20;
 inline constexpr uint32_t kMaxSegments = 16;
-inline constexpr size_t kMaxTextBytes = 127;  // of a range, a mark, an op
-inline constexpr uint32_t kMaxSlots = 5;      // of one event
+inline constexpr size_t kMaxTextBytes = 127;  // of a range, a mark or an op's name
+inline constexpr uint32_t kMaxSlots = 5;      // per event
 
 enum class Kind : uint8_t {
-  kApiBegin = 1,   // arg: stream
-  kApiEnd = 2,     // arg: result
-  kRangePush = 3,  // arg: depth; with text
-  kRangePop = 4,   // arg: depth
-  kMark = 5,       // with text
-  kOpName = 6,     // arg: tag; with text
+  kApiBegin = 1,   // arg is the stream
+  kApiEnd = 2,     // arg is the result
+  kRangePush = 3,  // arg is the depth; has a text
+  kRangePop = 4,   // arg is the depth
+  kMark = 5,       // has a text
+  kOpName = 6,     // arg is the tag; has a text
 };
 
 struct Slot {
   uint64_t stamp;
   uint8_t kind;
-  uint8_t more;   // slots that follow, of text only
-  uint16_t name;  // of a function: its number; of a text: its length
+  uint8_t more;   // number of following slots, which hold only text
+  uint16_t name;  // number of a function, or length of a text
   uint32_t arg;
   union {
     struct {
       uint64_t correlation;
       uint64_t bytes;
     } call;
-    char text[16];  // the first bytes; the rest is in the following slots
+    char text[16];  // the beginning; the following slots have the rest
   };
 };
 static_assert(sizeof(Slot) == 32);
 
-// How many slots follow the first one of a text.
+// Returns how many slots follow the first one of a text.
 constexpr uint32_t MoreSlots(size_t text_bytes) {
   return text_bytes <= sizeof(Slot::text)
              ? 0
@@ -72,49 +70,50 @@ constexpr uint32_t MoreSlots(size_t text_bytes) {
 static_assert(1 + MoreSlots(kMaxTextBytes) == kMaxSlots);
 
 enum class RingState : uint32_t {
-  kFree = 0,    // the reader's to give: head == tail
-  kOpen = 1,    // a thread's
-  kClosed = 2,  // its thread is gone; kFree once it is read to the end
+  kFree = 0,    // any thread may claim it; head == tail
+  kOpen = 1,    // owned by a thread
+  kClosed = 2,  // its thread has ended; kFree once all of it is read
 };
 
 struct ThreadRing {
-  // The thread's.
+  // Written by the owning thread.
   alignas(64) std::atomic<uint64_t> head;
   std::atomic<uint32_t> state;
   std::atomic<uint32_t> tid;
-  // Events that found the ring full: counted last of the three.
-  std::atomic<uint64_t> drop_first;  // stamps; the first since the reader looked
+  // Counts events that found the ring full. Of the three fields, `dropped` is stored last.
+  std::atomic<uint64_t> drop_first;  // stamp of the first drop since the reader last looked
   std::atomic<uint64_t> drop_last;
   std::atomic<uint64_t> dropped;
-  // What setting it up took the thread within a call, in stamps; 0 once the reader has seen it.
+  // How long setting up the ring delayed the thread within its call, in stamps. The reader resets
+  // it to 0.
   std::atomic<uint64_t> set_up;
-  // The reader's.
+  // Written by the reader.
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint64_t> dropped_seen;
 };
 static_assert(sizeof(ThreadRing) == 128);
 
-// What the stamps count.
+// The clock that stamps are taken from.
 enum class StampClock : uint32_t {
-  kTsc = 1,        // which the kernel keeps its time by
+  kTsc = 1,        // the TSC, where the kernel uses it as its clock, too
   kMonotonic = 2,  // CLOCK_MONOTONIC of the process's time namespace, ns
 };
 
-// Who reads: nobody yet, one tracer, or nobody because none may or can.
+// Who reads the rings: no tracer yet, one tracer, or none because none is allowed or able to.
 enum class Reader : uint32_t { kNone = 0, kReading = 1, kRefused = 2 };
 
 struct SegmentHeader {
   uint64_t magic;
   uint32_t version;
-  uint32_t index;  // of the process's segments
-  uint32_t pid;    // as the process sees itself
+  uint32_t index;  // among the process's segments
+  uint32_t pid;    // in the process's own PID namespace
   StampClock clock;
   uint32_t names, threads, slot_bits;
-  uint32_t late;  // 1: the process has made calls before, while it was not recorded
-  // The reader's.
-  alignas(64) std::atomic<uint32_t> reader;  // enum Reader; a futex
-  std::atomic<uint32_t> generation;          // counts readers
-  // Events of threads that found no free ring.
+  uint32_t late;  // 1: the process made calls earlier, while it was not recorded
+  // Written by the reader.
+  alignas(64) std::atomic<uint32_t> reader;  // enum Reader; used as a futex
+  std::atomic<uint32_t> generation;          // number of readers so far
+  // Counts events of threads that found no free ring.
   alignas(64) std::atomic<uint64_t> unclaimed;
   std::atomic<uint64_t> unclaimed_first, unclaimed_last;  // stamps
 };
@@ -126,7 +125,7 @@ constexpr size_t RoundUpToPage(size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// Where everything lies, from three checked numbers.
+// The offsets of a segment's parts, derived from three validated numbers.
 struct Layout {
   uint32_t names = 0, threads = 0, slot_bits = 0;
 

@@ -25,14 +25,15 @@ namespace {
 constexpr uint32_t kLeastSlotBits = 10;
 constexpr char kClockSource[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-// The kernel keeps time by the TSC, so it has found it fit; and this process may read it.
+// If the kernel keeps time by the TSC, it has found the TSC reliable. The process must also be
+// allowed to read it.
 bool TscIsTheClock() {
 #if defined(__x86_64__)
   int tsc = 0;
   if (prctl(PR_GET_TSC, &tsc) == 0 && tsc != PR_TSC_ENABLE) return false;
   char name[8] = {};
-  // As system calls: the C library's functions are places where a thread may be cancelled, which
-  // would leave a segment half made.
+  // Uses raw system calls, since the C library's functions are cancellation points, at which a
+  // thread could leave a half-made segment behind.
   const long fd = syscall(SYS_openat, AT_FDCWD, kClockSource, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const long bytes = syscall(SYS_read, fd, name, sizeof(name) - 1);
@@ -43,7 +44,7 @@ bool TscIsTheClock() {
 #endif
 }
 
-// Where address space is limited, a program that has planned with all of it must find it.
+// Uses a small share of a limited address space only, since the program may need the rest.
 uint32_t SlotBits(Layout layout) {
   constexpr rlim_t kShare = 32;
   rlimit most{};
@@ -54,8 +55,8 @@ uint32_t SlotBits(Layout layout) {
   return layout.slot_bits;
 }
 
-// Not in a forked child, which has its own. Where all future memory is to be locked this is not: it
-// would count against the limit that the program has for its own.
+// The mapping is not inherited on fork, since a child makes its own. It is also unlocked where the
+// program locks all future memory, since it would count against the program's limit.
 void* MakeMemory(size_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making a segment of rings. Internal.
+// Allocates segments of rings. Internal.
 #ifndef LIBTRACE_RING_SEGMENT_H_
 #define LIBTRACE_RING_SEGMENT_H_
 
@@ -9,11 +9,11 @@
 
 namespace acceltrace::ring {
 
-// A segment as its process has it mapped.
+// A segment, as mapped in its own process.
 struct Segment {
   SegmentHeader* header = nullptr;
   Layout layout;
-  Writer* writers = nullptr;  // one for each ring, in memory that fork wipes
+  Writer* writers = nullptr;  // one per ring, in memory that is wiped on fork
 
   char* at(size_t offset) const { return reinterpret_cast<char*>(header) + offset; }
   ThreadRing* rings() const { return reinterpret_cast<ThreadRing*>(at(layout.threads_at())); }
@@ -22,16 +22,16 @@ struct Segment {
   }
 };
 
-// Memory that is all zero again in a forked child, or nullptr.
+// Returns memory that a forked child sees as all zeros, or nullptr.
 void* MapWipedOnFork(size_t bytes);
 
-// 0, or an errno with nothing made.
+// Returns 0, or an errno value if the segment could not be made.
 int MakeSegment(const Host& host, uint32_t index, Segment* segment);
 
-// No page fault later.
+// Faults in the pages now, so that writing events takes no page faults.
 void Populate(void* address, size_t bytes);
 
-// CLOCK_MONOTONIC, ns.
+// Returns CLOCK_MONOTONIC in ns.
 uint64_t MonotonicNow();
 
 }  // namespace acceltrace::ring

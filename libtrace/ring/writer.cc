@@ -21,18 +21,18 @@ namespace {
 constexpr size_t kFirstBytes = 32 << 10;  // 1024 slots
 constexpr uint32_t kPreparedRings = 8;
 
-// All of the process's segments. In memory that fork wipes: a child has none.
+// All segments of the process, in memory that is wiped on fork: a child begins with none.
 struct Process {
   std::atomic<uint32_t> locked;
   std::atomic<uint32_t> num_segments;
-  std::atomic<uint32_t> failed;  // rings cannot be made; the tracer was notified
-  std::atomic<uint32_t> waited;  // for the first answer
+  std::atomic<uint32_t> failed;  // rings could not be made; the tracer was told
+  std::atomic<uint32_t> waited;  // the wait for the first answer is over
   Segment segments[kMaxSegments];
 };
 
 std::atomic<const Host*> host{nullptr};
 std::atomic<Process*> process{nullptr};
-std::atomic<uint64_t> early_drops{0};  // of signal handlers, while the first segment is made
+std::atomic<uint64_t> early_drops{0};  // in signal handlers, while the first segment is made
 pthread_key_t thread_key;
 bool has_key = false;
 Writer nobody = {};
@@ -53,7 +53,7 @@ bool InUse(const Writer& writer) { return writer.ring != nullptr; }
 void CloseRing(void* argument) {
   auto* writer = static_cast<Writer*>(argument);
   current_writer = &nobody;
-  if (!InUse(*writer)) return;  // of the parent
+  if (!InUse(*writer)) return;  // it belonged to the parent of a fork
   ThreadRing* ring = writer->ring;
   *writer = {};
   ring->state.store(static_cast<uint32_t>(RingState::kClosed), std::memory_order_release);
@@ -65,7 +65,7 @@ Process* GetProcess() {
   auto* fresh = static_cast<Process*>(MapWipedOnFork(sizeof(Process)));
   if (fresh == nullptr) return nullptr;
   if (process.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
-  return known;  // another thread was faster; its loser's page is not worth a system call
+  return known;  // another thread was faster; unmapping this page is not worth a system call
 }
 
 Reader ReaderOf(const Process& all) {
@@ -73,7 +73,7 @@ Reader ReaderOf(const Process& all) {
   return static_cast<Reader>(all.segments[0].header->reader.load(std::memory_order_acquire));
 }
 
-// Until the tracer has taken the segment: what is written then survives this process.
+// Waits until the tracer has taken the segment, after which events survive the end of this process.
 void AwaitReader(Process* all, const Host& owner) {
   std::atomic<uint32_t>& reader = all->segments[0].header->reader;
   const uint64_t until = MonotonicNow() + static_cast<uint64_t>(owner.patience_ns);
@@ -89,8 +89,9 @@ void AwaitReader(Process* all, const Host& owner) {
   all->waited.store(1, std::memory_order_release);
 }
 
-// The first thread has its ring whole and begins the rings of the next ones, since it is still
-// starting: a page costs more than what is recorded when a thread lives shortly.
+// Faults in the first thread's whole ring, and the beginning of the next threads' rings, while the
+// program is still starting: in a short-lived thread page faults would cost more than all its
+// events.
 void PopulateFor(const Segment& segment, uint32_t index) {
   const size_t whole = segment.layout.ring_bytes();
   const size_t some = std::min(whole, kFirstBytes);
@@ -135,14 +136,14 @@ bool ClaimIn(const Segment& segment) {
 
 uint64_t StampBy(StampClock clock) { return clock == StampClock::kTsc ? Stamp() : MonotonicNow(); }
 
-// One more segment, and this thread's ring in it.
+// Makes another segment and claims a ring in it for this thread.
 bool Extend(Process* all, const Host& owner) {
   uint64_t address = 0, bytes = 0;
   {
     const Lock lock(&all->locked);
     const uint32_t count = all->num_segments.load(std::memory_order_relaxed);
     if (all->failed.load(std::memory_order_relaxed) != 0 || count == kMaxSegments) return false;
-    // Another thread was here first.
+    // Another thread has extended it meanwhile.
     if (count > 0 && ClaimIn(all->segments[count - 1])) return true;
     Segment* segment = &all->segments[count];
     if (const int error = MakeSegment(owner, count, segment); error != 0) {
@@ -210,7 +211,8 @@ void CountDrop(ThreadRing* ring, uint64_t stamp) {
   ring->dropped.fetch_add(1, std::memory_order_release);  // a signal handler may do so, too
 }
 
-// Opens a stretch behind `head`. Returns how many slots are free in all.
+// Opens the slots from `head` on for writing without further checks. Returns how many slots are
+// free in the whole ring.
 uint64_t Refill(Writer* writer, uint64_t head, StampClock clock, const Host& owner) {
   const uint64_t capacity = writer->mask + 1;
   const uint64_t tail = writer->ring->tail.load(std::memory_order_acquire);
@@ -220,7 +222,7 @@ uint64_t Refill(Writer* writer, uint64_t head, StampClock clock, const Host& own
     owner.wake();
   }
   const uint64_t free = used <= capacity ? capacity - used : 0;
-  // Not too far at once, so that the reader is woken in time.
+  // Opens at most a quarter of the ring, so that the reader is woken in time.
   uint64_t stretch = std::min({free, capacity - (head & writer->mask), capacity / 4});
   if (clock != StampClock::kTsc) stretch = 0;
   writer->pos = writer->slots + (head & writer->mask);
@@ -336,7 +338,7 @@ bool WriteLongText(Kind kind, uint32_t arg, std::string_view text) {
   slot->more = static_cast<uint8_t>(more);
   slot->name = static_cast<uint16_t>(text.size());
   slot->arg = arg;
-  // The text runs on into the following slots.
+  // The text continues in the following slots.
   std::memcpy(reinterpret_cast<char*>(slot) + offsetof(Slot, text), text.data(), text.size());
   Publish(writer, slot + 1 + more);
   return true;

@@ -2,11 +2,11 @@
 //
 // The traced process's side of the rings of format.h.
 //
-// Writing an event takes no lock, no system call and no allocation. A signal handler may write
-// events, too: one that interrupts the writing of another is counted as lost. What is not the usual
-// case (no ring yet, ring full, end of a stretch, no usable TSC) is in writer.cc. A thread's
-// private state lies in memory that the kernel wipes in a forked child, however it was forked: the
-// child then starts afresh.
+// Writing an event takes no lock, no system call and no allocation. Signal handlers may write
+// events as well; an event that interrupts the writing of another one is counted as lost. writer.cc
+// has the slow paths: no ring yet, a full ring, the end of the writable slots, no usable TSC. A
+// thread's private state is in memory that the kernel wipes in a forked child, whichever way it was
+// forked, so that a child starts afresh.
 #ifndef LIBTRACE_RING_WRITER_H_
 #define LIBTRACE_RING_WRITER_H_
 
@@ -21,39 +21,40 @@
 
 namespace acceltrace::ring {
 
-// What the library that writes has to provide.
+// What the writing library provides.
 struct Host {
-  const char* const* names;  // of the functions, by number
+  const char* const* names;  // names of the functions, by number
   uint32_t num_names;
-  bool (*wanted)();  // whether a tracer wants rings at all
-  // Announce a new segment to it. address 0: there is none, `bytes` is an errno.
+  bool (*wanted)();  // returns whether any tracer wants rings
+  // Announces a new segment to the tracer. If address is 0, there is none and `bytes` is an errno
+  // value.
   void (*ready)(uint64_t address, uint64_t bytes, uint32_t version);
-  void (*wake)();                         // ask it to read
-  uint32_t threads = 32, slot_bits = 16;  // of a segment
-  // For its answer to the first segment, usually some microseconds: of a machine that has no CPU
-  // left for it, rather wait than be recorded without calls.
+  void (*wake)();                         // asks the tracer to read
+  uint32_t threads = 32, slot_bits = 16;  // per segment
+  // How long to wait for the tracer to take the first segment, which usually takes some
+  // microseconds. On a busy machine it is better to wait than to be recorded without API calls.
   int64_t patience_ns = 100'000'000;
-  // Fires the probe at which the tracer answers a process that it records (ask.h). None: it
-  // records each that has rings.
+  // Fires the probe at which the tracer answers (ask.h). If null, the tracer records every process
+  // that has rings.
   void (*ask)() = nullptr;
 };
 
-// Before the first event. host must live as long as the process.
+// Must be called before the first event. host must live as long as the process.
 void SetHost(const Host* host);
 
-// Before the library is unloaded: threads that end later do nothing here.
+// Must be called before the library is unloaded; threads that end later then do nothing here.
 void ForgetHost();
 
-// Sets up the calling thread's ring, so that its first event need not. Does nothing
+// Sets up the calling thread's ring in advance, so that the first event is fast. Does nothing
 // unless a tracer wants rings.
 void Prepare();
 
-// Counts the tracers that have read this process's rings: another number means that
-// what was announced to the last one is not known to the present one.
+// Returns the number of tracers that have read this process's rings so far. If it changes, the
+// present tracer does not know what was announced to an earlier one.
 uint32_t ReaderGeneration();
 
-// One thread's ring, as it sees it. `pos` to `stop` is what can be written without
-// another look at the reader. All zero = no ring.
+// A thread's view of its ring. The slots from `pos` to `stop` can be written without looking at the
+// reader's position again. All fields are zero if there is no ring.
 struct Writer {
   Slot* pos;
   Slot* stop;
@@ -67,17 +68,17 @@ struct Writer {
 static_assert(sizeof(Writer) == 64);
 
 #pragma GCC visibility push(hidden)
-// Never null. The library is loaded at start, or fits into the surplus that the
-// loader keeps for such variables.
+// Never null. The initial-exec model works because the library is either loaded at program start or
+// small enough for the loader's reserve of static TLS.
 extern thread_local constinit Writer* current_writer __attribute__((tls_model("initial-exec")));
-// The thread is in the middle of an event: a signal handler's own event then finds no place.
+// Set while the thread writes an event: a signal handler's event cannot be written then.
 extern thread_local constinit volatile bool writing __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 
-// Counts an event of a signal handler that interrupted the writing of another one.
+// Counts the lost event of a signal handler that interrupted the writing of another one.
 __attribute__((cold, noinline)) void DropInHandler();
 
-// One event at a time, with what belongs to it.
+// Marks the thread as writing, for one event and what belongs to it.
 class Turn {
  public:
   Turn() : mine_(!writing) {
@@ -102,14 +103,14 @@ __attribute__((cold, noinline)) void WriteSlowly(Kind kind, uint16_t name, uint3
                                                  uint64_t correlation, uint64_t bytes);
 __attribute__((cold, noinline)) bool WriteTextSlowly(Kind kind, uint32_t arg,
                                                      std::string_view text);
-// Of any length, in the caller's turn.
+// Takes texts of any length; the caller must hold the Turn.
 __attribute__((noinline)) bool WriteLongText(Kind kind, uint32_t arg, std::string_view text);
 
 inline uint64_t Stamp() {
 #if defined(__x86_64__)
   return __rdtsc();
 #else
-  return 0;  // never: such writers have no stretch to write to
+  return 0;  // unreachable: without a TSC a writer has no slots before `stop`
 #endif
 }
 
@@ -119,11 +120,11 @@ inline void Publish(Writer* writer, Slot* next) {
                       std::memory_order_release);
 }
 
-// name: of a text its length. No slots follow.
+// For events of a single slot. For a text, name is its length.
 __attribute__((always_inline)) inline void Head(Slot* slot, Kind kind, uint16_t name,
                                                 uint32_t arg) {
   slot->stamp = Stamp();
-  // One store of four fields.
+  // Combines four fields into a single store.
   const uint64_t head = uint64_t{arg} << 32 | uint32_t{name} << 16 | static_cast<uint8_t>(kind);
   __builtin_memcpy(&slot->kind, &head, sizeof(head));
 }
@@ -163,7 +164,7 @@ inline void WriteRangePop(const Turn& turn, uint32_t depth) {
   WriteCall(turn, Kind::kRangePop, 0, depth, 0, 0);
 }
 
-// At most 16 bytes: the first ones and the last ones, which may overlap.
+// Copies at most 16 bytes, as two blocks at the beginning and the end that may overlap.
 __attribute__((always_inline)) inline void CopyShortText(std::string_view text, char* to) {
   const char* const from = text.data();
   const size_t size = text.size();
@@ -184,8 +185,8 @@ __attribute__((always_inline)) inline void CopyShortText(std::string_view text, 
   }
 }
 
-// A range, a mark or an op's name; at most kMaxTextBytes count. false: the ring was
-// full, or there is none.
+// Writes a range, a mark or an op's name, of which at most kMaxTextBytes are kept. Returns false if
+// the ring was full or there is none.
 __attribute__((always_inline)) inline bool WriteText(const Turn& turn, Kind kind, uint32_t arg,
                                                      std::string_view text) {
   if (__builtin_expect(!turn.mine(), 0)) {

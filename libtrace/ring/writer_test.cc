@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a writing process does to its rings, seen in the memory itself. A tracer is
-// played by hand.
+// Checks the memory that a writing process shares with a tracer. The test itself plays the tracer.
 #include "libtrace/ring/writer.h"
 
 #include <sys/resource.h>
@@ -44,7 +43,7 @@ const Host kHost = {kNames,
                     6,
                     1'000'000};
 
-// The segment last announced, as a tracer sees it.
+// The last announced segment, as a tracer sees it.
 struct View {
   SegmentHeader& header() { return *static_cast<SegmentHeader*>(memory); }
   ThreadRing& ring(size_t i) {
@@ -59,7 +58,7 @@ struct View {
   void* memory = reinterpret_cast<void*>(ready_address);
 };
 
-// The ring of the thread with this number, or -1.
+// Returns the index of the ring that this thread has, or -1.
 int RingOf(View* view, uint32_t tid) {
   for (int i = 0; i < 4; ++i) {
     const auto state = static_cast<RingState>(view->ring(static_cast<size_t>(i)).state.load());
@@ -117,7 +116,7 @@ TEST_CASE("a library without a tracer makes nothing") {
   wanted = true;
 }
 
-// Makes a segment in a child, for which the limits hold. Returns what went wrong.
+// Makes a segment in a child that has these limits. Returns a description of what went wrong.
 std::string UnderLimits(const std::vector<std::pair<int, rlim_t>>& limits, uint32_t* slot_bits) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -187,7 +186,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   REQUIRE(view.header().pid == static_cast<uint32_t>(getpid()));
   const size_t me = MyRing(&view);
   ThreadRing& ring = view.ring(me);
-  REQUIRE(ring.set_up == 0);  // not within a call
+  REQUIRE(ring.set_up == 0);  // it was not set up within a call
 
   WriteBegin(1, 77, 4096, 5);
   WriteEnd(1, 77, -3);
@@ -206,10 +205,10 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   CHECK(view.slot(me, 2).name == 100);
   CHECK(std::string(view.slot(me, 2).text, 16) == std::string(16, 'x'));
 
-  // To the brim: 64 slots, none read.
+  // Fills the ring: 64 slots, none of them read.
   while (ring.head < 64) WriteRangePop(Turn(), 0);
   REQUIRE(ring.dropped == 0);
-  REQUIRE(wakes == 1);  // once, although it was more than half full for long
+  REQUIRE(wakes == 1);  // only once, although it stayed more than half full
   WriteRangePop(Turn(), 0);
   REQUIRE_FALSE(WriteText(Kind::kMark, 0, "lost"));
   REQUIRE(ring.dropped == 2);
@@ -218,7 +217,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   REQUIRE(first >= end.stamp);
   REQUIRE(ring.drop_last > first);
 
-  // Read half: there is room again, and a new loss is dated anew.
+  // With half of it read, events fit again, and the next loss has a new first time.
   ring.dropped_seen = 2;
   ring.tail = 32;
   for (int i = 0; i < 33; ++i) WriteRangePop(Turn(), 0);
@@ -227,7 +226,7 @@ TEST_CASE("events lie in the ring as they were written, and a full ring drops an
   REQUIRE(ring.drop_first > first);
   REQUIRE(wakes == 2);
 
-  // A text over the ring's end.
+  // A text that wraps around at the end of the ring.
   ring.tail = 96;
   while (ring.head % 64 != 62) WriteRangePop(Turn(), 0);
   std::string long_text;
@@ -249,7 +248,7 @@ namespace {
 
 int handled = 0;
 
-// Runs after each instruction of what is tested, and writes an event of its own.
+// Runs after each single-stepped instruction and writes an event of its own.
 void HandleStep(int) {
   if (++handled % 2 == 0) {
     WriteRangePop(Turn(), 77);
@@ -273,13 +272,13 @@ TEST_CASE("a signal handler may write events at any moment: each is whole or cou
   Prepare();
   View view;
   const StampClock clock = view.header().clock;
-  view.header().clock = StampClock::kTsc;  // else there is no fast way
+  view.header().clock = StampClock::kTsc;  // otherwise there is no fast path
   ThreadRing& ring = view.ring(MyRing(&view));
   struct sigaction step = {}, before = {};
   step.sa_handler = HandleStep;
   REQUIRE(sigaction(SIGTRAP, &step, &before) == 0);
   const std::string whole(40, 'o');
-  // By the fast way, at the end of a stretch, and of a full ring.
+  // Covers the fast path, the end of the writable slots and a full ring.
   for (int way = 0; way < 40; ++way) {
     const size_t me = MyRing(&view);
     ring.tail.store(ring.head);
@@ -341,10 +340,11 @@ TEST_CASE("threads have rings of their own, which come back when they were read"
   REQUIRE(view.ring(closed).tid == tid);
   REQUIRE(view.ring(closed).head == 1);
 #if defined(__x86_64__)
-  REQUIRE(view.ring(closed).set_up > 0);  // its first call had to
+  REQUIRE(view.ring(closed).set_up > 0);  // its first call set up the ring
 #endif
 
-  // As long as it is not read, nobody else gets it; four threads at once need more than are left.
+  // No other thread gets the ring before it is read. Four threads at once need more rings than are
+  // left.
   const int before = readies;
   std::vector<std::thread> threads;
   std::atomic<int> arrived{0};
