@@ -2,7 +2,7 @@
 LIB_SRCS += $(call folder-srcs,libtrace/provider)
 $(eval $(call unit-test,provider,libtrace/provider))
 $(eval $(call fuzzer,provider,$(call folder-srcs,libtrace/provider) libtrace/provider/provider_fuzz.cc))
-# Where the programs look for them, as after `make install`.
+# Programs look for providers here, in the same place as after `make install`.
 PROVIDER_FILES := $(patsubst daemon/providers/%,$(BUILD)/share/acceltrace/providers/%,$(wildcard daemon/providers/*.provider))
 $(BUILD)/share/acceltrace/providers/%.provider: daemon/providers/%.provider
 	$(call say,COPY,$(@F))$(call anew,cp $< $$t)

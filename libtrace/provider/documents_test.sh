@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Providers that documents show are ones: the template of docs/bring-your-own.md, the example
-# of the manual page. Their devices are nowhere, and that is all that is wrong.
+# Checks that the providers in documents are valid: the template of docs/bring-your-own.md and the
+# example of the manual page. Only their devices may be missing here.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$top" || exit 1

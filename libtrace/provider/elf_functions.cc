@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic symbols of a library, each offset checked: the file may be anything.
+// Reads the dynamic symbols of a library. The file is untrusted, so each offset is checked.
 #include <elf.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class ElfFile {
  public:
   explicit ElfFile(const std::string& path) : file_(path, std::ios::binary) {}
 
-  // At most `limit` bytes; fewer where the file ends.
+  // Reads at most `limit` bytes, and fewer at the end of the file.
   std::string Read(uint64_t offset, uint64_t bytes, size_t limit) {
     std::string text(std::min<uint64_t>(bytes, limit), '\0');
     file_.clear();

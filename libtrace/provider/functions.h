@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the functions are that providers name as API calls.
+// Finds the functions that providers name as API calls.
 #ifndef LIBTRACE_PROVIDER_FUNCTIONS_H_
 #define LIBTRACE_PROVIDER_FUNCTIONS_H_
 
@@ -13,12 +13,12 @@
 namespace acceltrace::provider {
 
 struct FoundFunction {
-  std::string library;     // its path; kKernel of a system call
-  std::string why;         // it cannot be had; empty: it is there
-  bool all_lacks = false;  // why is about every function of the library
+  std::string library;     // its path, or kKernel for a system call
+  std::string why;         // why the function is not available; empty if it is
+  bool all_lacks = false;  // `why` applies to every function of the library
 };
 
-// Reads each library once. The machine must outlive it.
+// Reads each library only once. The machine must outlive the finder.
 class FunctionFinder {
  public:
   explicit FunctionFinder(const Machine& machine) : machine_(machine) {}

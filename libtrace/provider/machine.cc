@@ -66,7 +66,8 @@ uint32_t RunningKernel() {
   return static_cast<uint32_t>(major << 16 | (minor & 0xffff));
 }
 
-// By the rights in effect: access(2) leaves out capabilities of who is not root.
+// Checks with the effective ids: access(2) uses the real ones, and ignores the capabilities of
+// users other than root.
 int Access(const char* path, int mode) { return faccessat(AT_FDCWD, path, mode, AT_EACCESS); }
 
 }  // namespace
@@ -258,7 +259,7 @@ bool Matches(const Match& match, const PciDevice& device) {
         return (one.vendor < 0 || one.vendor == static_cast<int32_t>(device.vendor)) &&
                (one.device < 0 || one.device == static_cast<int32_t>(device.device));
       });
-  // Each list that is there must agree; a driver's name without a class is enough.
+  // A device must match every list that is given; a list of drivers alone is enough.
   if (!match.drivers.empty() && !by_driver) return false;
   if (!match.classes.empty() && !by_class) return false;
   if (!match.devices.empty() && !by_id) return false;

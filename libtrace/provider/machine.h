@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this machine has of what providers name: devices, tracepoints, libraries, values in sysfs.
+// Finds what providers name on this machine: devices, tracepoints, libraries and values in sysfs.
 #ifndef LIBTRACE_PROVIDER_MACHINE_H_
 #define LIBTRACE_PROVIDER_MACHINE_H_
 
@@ -14,16 +14,16 @@
 
 namespace acceltrace::provider {
 
-// What the kernel's functions are called that enter a system call, before its name.
+// The prefix of the kernel functions that implement system calls.
 #if defined(__aarch64__)
 inline constexpr char kSystemCallEntry[] = "__arm64_sys_";
 #else
 inline constexpr char kSystemCallEntry[] = "__x64_sys_";
 #endif
 
-// Or one of no bus, by its own name (vgem), that has a node for graphics or computing.
+// A PCI device, or a device without a bus (such as vgem) that has a DRM or accel node.
 struct PciDevice {
-  std::string address, driver;  // of no bus: the driver's is the device's own name
+  std::string address, driver;  // without a bus, driver is the device's own name
   bool pci = true;
   std::string folder;  // in sysfs
   uint32_t vendor = 0, device = 0, class_code = 0;
@@ -31,30 +31,30 @@ struct PciDevice {
 
 class Machine {
  public:
-  // root: before every path, for tests.
+  // root is prepended to every path, for tests.
   explicit Machine(std::string root = "");
 
   const std::vector<PciDevice>& devices() const { return devices_; }
   uint32_t kernel() const { return kernel_; }  // major << 16 | minor
   void set_kernel(uint32_t kernel) { kernel_ = kernel; }
 
-  // Errors: no tracefs, no permission, no such tracepoint.
+  // Returns an error without tracefs, permission or such a tracepoint.
   Result<TraceFormat> Format(const Tracepoint& tracepoint) const;
 
-  // Errors: it is not there, is no number, or several differ.
+  // Returns an error if the value does not exist, is not a number, or if several files differ.
   Result<uint64_t> ReadValue(const PciDevice& device, const Value& value) const;
 
-  // Files below the device's folder that fit a path with *.
+  // Returns files below the device's folder that match a path with *.
   std::vector<std::string> Files(const PciDevice& device, const std::string& path) const;
-  // Those of a counter that is no perf event.
+  // Returns the files of a counter that is not a perf event.
   std::vector<std::string> Files(const PciDevice& device, const Counter& counter) const;
-  // Errors: as FindPmuEvent().
+  // Fails as FindPmuEvent() does.
   Result<PmuEvent> FindEvent(const Counter& counter) const;
 
-  // Where a library is; empty: nowhere.
+  // Returns the path of the library, or an empty string if it is not found.
   std::string FindLibrary(const std::string& name) const;
 
-  // Names of the system calls that this kernel has, sorted. Errors: it hides its symbols.
+  // Returns the sorted names of this kernel's system calls, or an error if it hides its symbols.
   Result<std::vector<std::string>> SystemCalls() const;
 
   bool Exists(const std::string& path) const;
@@ -67,7 +67,7 @@ class Machine {
 
 bool Matches(const Match& match, const PciDevice& device);
 
-// Names of the functions that an ELF library shows. Errors: it is none.
+// Returns the names of the functions that an ELF library exports, or an error for any other file.
 Result<std::vector<std::string>> FunctionsOf(const std::string& library);
 
 }  // namespace acceltrace::provider

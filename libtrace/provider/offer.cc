@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxFiles = 256;  // of a folder
+constexpr size_t kMaxFiles = 256;  // per folder
 
-// build/share or /usr/share, beside the folder that the program lies in.
+// Returns the folder in build/share or /usr/share, next to the folder of the program.
 std::string ShippedFolder() {
   char self[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
@@ -31,7 +31,8 @@ bool InRange(const KernelRange& range, uint32_t kernel) {
   return kernel >= range.first && kernel <= range.last;
 }
 
-// What a role's numbers depend on is there for one device at least.
+// Returns an empty string if for at least one device all values that the role's numbers need exist;
+// otherwise the reason.
 std::string ValuesMissing(const Provider& provider, const Tracepoint& point, const Offer& offer,
                           const Machine& machine) {
   std::vector<std::string> names;
@@ -204,7 +205,7 @@ Offer Examine(const Provider& provider, const Machine& machine) {
     }
     return offer;
   }
-  // Jobs are pairs: one half alone is nothing. Of functions and counters one is something.
+  // A job needs both its submission and its completion. Of functions and counters one suffices.
   bool other = false;
   std::string other_why;
   for (const Evidence& evidence : offer.evidence) {

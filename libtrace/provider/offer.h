@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which providers there are, and what of each can be had on a machine.
+// Lists the providers, and what each of them can record on a machine.
 #ifndef LIBTRACE_PROVIDER_OFFER_H_
 #define LIBTRACE_PROVIDER_OFFER_H_
 
@@ -12,17 +12,18 @@
 
 namespace acceltrace::provider {
 
-// Folders of *.provider files; of two providers of one name the later folder's counts. own: the
-// user's own folder, too.
+// Returns the folders with *.provider files. If two providers have the same name, the one in the
+// later folder wins. `own` includes the user's own folder.
 std::vector<std::string> ProviderFolders(bool own);
 
 struct Catalogue {
-  std::vector<Provider> providers;  // by name
-  std::vector<std::string> errors;  // of files that are no providers, one line each
+  std::vector<Provider> providers;  // sorted by name
+  std::vector<std::string> errors;  // one line for each file that is not a provider
 };
 Catalogue LoadProviders(const std::vector<std::string>& folders);
 
-// A role, a function, a counter or the clock; why is empty when it can be had.
+// A role, a function, a counter or the clock. `why` says why it is not available, and is empty if
+// it is.
 struct Evidence {
   std::string kind, what, why;
   size_t line = 0;
@@ -31,13 +32,13 @@ struct Evidence {
 struct Offer {
   std::vector<const PciDevice*> devices;
   std::vector<Evidence> evidence;
-  std::string why;  // empty: there is something to record
+  std::string why;  // why nothing can be recorded; empty if something can
 };
 
 Offer Examine(const Provider& provider, const Machine& machine);
 
-// The tracepoint of a role that this kernel has, and its places; null with the reason of the
-// first one that it has not.
+// The tracepoint for a role in this kernel, and the places of its fields. If there is none, the
+// pointer is null and `why` is the reason for the first candidate.
 struct ChosenTracepoint {
   const Tracepoint* tracepoint = nullptr;
   Placed placed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sections and lines of a provider file. The first mistake ends it.
+// Parses the sections and lines of a provider file. Parsing ends at the first error.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -57,7 +57,7 @@ std::vector<Parser::Key> Parser::KeysOf(Section section) {
 
 Status Parser::BeginSection(std::string_view line) {
   if (Status status = EndSection(); !status.ok()) {
-    // Reported at the section that it is about.
+    // The error is reported at the section that it is about.
     line_ = section_line_;
     return status;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state while a provider file is read: what its keys set, one function each. Internal: parse.cc
-// has the sections and the table of keys.
+// The state while a provider file is parsed, with a function for each key. Internal: parse.cc has
+// the sections and the table of keys.
 #ifndef LIBTRACE_PROVIDER_PARSER_H_
 #define LIBTRACE_PROVIDER_PARSER_H_
 
@@ -88,7 +88,7 @@ class Parser {
   }
 
   Status Assign(std::string_view key, std::string_view value) {
-    // A comment begins at a # after a blank.
+    // A comment begins with a # that follows a blank.
     for (size_t at = value.find('#'); at != std::string_view::npos; at = value.find('#', at + 1)) {
       if (at > 0 && value[at - 1] != ' ' && value[at - 1] != '\t') continue;
       value = Trim(value.substr(0, at));
@@ -127,7 +127,7 @@ class Parser {
   Status CheckValueName(const std::string& name, size_t line, bool text_too) const;
   Status AddOpcode(std::string_view key, std::string_view value);
 
-  // What two sections of a kind must not both be called.
+  // Fails if two sections of a kind have the same name.
   template <typename T>
   Status Unique(const std::vector<T>& all, std::string_view name) const {
     const bool found =
@@ -322,7 +322,7 @@ class Parser {
   std::string title_;
   size_t line_ = 0, section_line_ = 0, sections_ = 0;
   std::set<std::string_view> seen_;  // keys of this section
-  std::set<std::string> singles_;    // sections that may be there once
+  std::set<std::string> singles_;    // sections that may occur only once
 };
 
 }  // namespace acceltrace::provider

@@ -16,7 +16,7 @@ bool ParseBit(std::string_view text, uint32_t* bit) {
   return error == std::errc() && end == text.data() + text.size() && *bit < 64;
 }
 
-// The value's bits go, lowest first, where a format such as config1:0-7,32-35 says.
+// Places the bits of a value, lowest first, where a format such as config1:0-7,32-35 says.
 bool Place(std::string_view format, uint64_t value, PmuEvent* event) {
   const size_t colon = format.find(':');
   const std::string_view word = format.substr(0, colon);
@@ -65,7 +65,7 @@ Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root)
   for (const std::string_view term : Words(terms, ",")) {
     const size_t equals = term.find('=');
     const std::string key(term.substr(0, equals));
-    // A term without a value is set.
+    // A term without a value has the value 1.
     const auto value = equals == std::string_view::npos ? Result<uint64_t>(uint64_t{1})
                                                         : ParseNumber(term.substr(equals + 1));
     if (!IsName(key, "-.") || !value.ok() ||

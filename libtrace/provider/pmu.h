@@ -17,19 +17,21 @@ namespace acceltrace::provider {
 
 struct PmuEvent {
   uint32_t type = 0;                    // of perf_event_attr
-  std::array<uint64_t, 3> config = {};  // config, config1, config2
-  std::vector<uint32_t> cpus;           // that it is counted on; none: on each that is online
-  double scale = 1;                     // of a count, to the kernel's unit
+  std::array<uint64_t, 3> config = {};  // config, config1 and config2
+  std::vector<uint32_t> cpus;           // the CPUs on which it is counted; empty = all online ones
+  double scale = 1;                     // from counts to the kernel's unit
 };
 
-// Of a small file, without blanks around it; empty if it cannot be read.
+// Returns the first line of a small file without blanks around it, or an empty string if the file
+// cannot be read.
 std::string FirstLine(const std::string& path);
 
-// event: PMU/EVENT/; root: before the paths, for tests. Errors: no such PMU or event, or one whose
-// description makes no sense.
+// event is PMU/EVENT/. root is prepended to paths, for tests. Returns an error if there is no such
+// PMU or event, or if its description is malformed.
 Result<PmuEvent> FindPmuEvent(const std::string& event, const std::string& root = "");
 
-// 0,2-5 as the kernel writes lists of numbers; nothing of what makes no sense.
+// Parses a list of numbers in the kernel's format, such as 0,2-5. Returns an empty list if any part
+// is malformed.
 std::vector<uint32_t> ParseList(std::string_view text);
 
 }  // namespace acceltrace::provider

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A provider: how a class of devices shows itself, as a file describes it. docs/providers.md is the
-// language.
+// A provider describes in a file how a class of devices can be observed. docs/providers.md
+// describes the language.
 #ifndef LIBTRACE_PROVIDER_PROVIDER_H_
 #define LIBTRACE_PROVIDER_PROVIDER_H_
 
@@ -34,10 +34,10 @@ struct PciMatch {
 
 struct ClassMatch {
   uint32_t value = 0;
-  uint32_t digits = 6;  // of the class, subclass and interface: 2, 4 or 6 of them count
+  uint32_t digits = 6;  // how many hex digits of class, subclass and interface count: 2, 4 or 6
 };
 
-// A device that fits one of these lists is the provider's.
+// A device belongs to the provider if it matches each of the lists that is not empty.
 struct Match {
   std::vector<std::string> drivers;
   std::vector<ClassMatch> classes;
@@ -45,28 +45,28 @@ struct Match {
   size_t line = 0;
 };
 
-// A field of a tracepoint, or a part of one that is an array.
+// A field of a tracepoint, or a part of an array field.
 struct FieldRef {
   std::string field;
   bool part = false;
   uint32_t offset = 0, size = 0;  // of the part, in bytes
 };
 
-// field == value, or !=. The value is a number, a text, or the name of a [value] or of what is
-// known of each device: `address`, `driver`.
+// field == value or field != value. The value is a number, a text, the name of a [value] section,
+// or a property of each device: `address` or `driver`.
 struct Condition {
   std::string field;
   bool equal = true;
   uint64_t number = 0;
-  std::string name;                 // empty: the number or the text
-  std::optional<std::string> text;  // none: the number
+  std::string name;                 // if empty, number or text counts
+  std::optional<std::string> text;  // if not set, number counts
 };
 
 // (from + add) * times
 struct Bytes {
   FieldRef from;
   uint64_t add = 0, times = 1;
-  std::string times_name;  // of a [value]; empty: the number
+  std::string times_name;  // name of a [value] section; if empty, `times` counts
 };
 
 struct KernelRange {
@@ -81,17 +81,18 @@ struct Tracepoint {
   std::vector<Condition> where;
   std::optional<FieldRef> queue, job, opcode, status, waits_for, waits_for_queue;
   std::optional<Bytes> bytes;
-  std::vector<uint32_t> bytes_opcodes;  // none: bytes are those of every opcode
+  std::vector<uint32_t> bytes_opcodes;  // if empty, `bytes` is valid for every opcode
   std::string Title() const { return system + ":" + name; }
 };
 
-// What an argument of a function is: its place from 1, times a number or another argument.
+// A quantity taken from a function's arguments: the argument at a place, counted from 1, times a
+// constant or another argument.
 struct Argument {
   uint32_t place = 0, times_place = 0;
   uint64_t times = 1;
 };
 
-// In place of a library: the function is a system call.
+// Used in place of a library if the function is a system call.
 inline constexpr char kKernel[] = "kernel";
 inline constexpr uint32_t kMaxSystemArguments = 6;
 
@@ -101,38 +102,39 @@ struct ApiFunction {
   size_t line = 0;
   Kind kind = Kind::kOther;
   std::optional<Argument> bytes, stream;
-  std::string direction;  // to-device, from-device, within, argN; empty: not known
+  std::string direction;  // to-device, from-device, within or argN; empty = not known
   bool waits = false;
 };
 
 struct Counter {
   std::string name, unit;
   size_t line = 0;
-  // One of the three is there.
+  // Exactly one of the three is set.
   std::string file;     // below the device's folder in sysfs
-  std::string debugfs;  // below debugfs; a part `address` is the device's
+  std::string debugfs;  // below debugfs; a part `address` stands for the device's
   std::string pmu;      // a perf event
   bool gauge = false;
-  double scale = 1;  // of what is read, to `unit`
+  double scale = 1;  // from the value read to `unit`
 };
 
-// A number that belongs to a device: of a file in its sysfs folder, or in the name of an entry.
+// A number that belongs to a device: the contents of a file in its sysfs folder, or a part of an
+// entry's name.
 struct Value {
   std::string name;
   size_t line = 0;
-  std::string file;   // may have a * for a part of a name
+  std::string file;   // may have a * for part of a name
   std::string entry;  // has one #, which stands for the number
 };
 
 struct Clock {
   enum class Source { kHost, kPtp, kDriver };
   Source source = Source::kHost;
-  std::string device;  // kPtp: entry in the device's sysfs folder
+  std::string device;  // for kPtp: an entry in the device's sysfs folder
 };
 
 struct Provider {
   std::string file, name, about;
-  bool built_in = false;  // the daemon reads this device without the file, and more exactly
+  bool built_in = false;  // the daemon reads this device without the file, and more precisely
   Match match;
   std::vector<Tracepoint> tracepoints;
   std::vector<ApiFunction> functions;
@@ -142,10 +144,10 @@ struct Provider {
   Clock clock;
 };
 
-// The text of a file. The error begins with "FILE:LINE: " and says what to do about it.
+// Parses the text of a file. An error begins with "FILE:LINE: " and says how to correct it.
 Result<Provider> Parse(std::string_view text, const std::string& file);
 
-// Reads and parses it. Errors also: cannot be read, is too large.
+// Reads and parses a file. Also fails if the file cannot be read or is too large.
 Result<Provider> ReadProvider(const std::string& file);
 
 }  // namespace acceltrace::provider

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any text is a provider, or one line that names file and line; the same of a format file, whose
-// fields then lie where the provider's rules allow.
+// Parses any text as a provider, or gives a one-line error that names file and line. Does the same
+// with a format file, in which the provider's fields are then located.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -20,7 +20,7 @@ void Require(bool condition) {
 
 }  // namespace
 
-// The text before a line "---" is the provider, what follows a tracepoint's format.
+// The text before a line "---" is the provider, the text after it the format of a tracepoint.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const size_t cut = text.find("\n---\n");

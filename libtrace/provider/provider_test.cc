@@ -256,7 +256,7 @@ TEST_CASE("Fields are found where the kernel says they are") {
   CHECK_FALSE(ParseFormat("ID: 3\n\tfield:int a;\toffset:999999;\tsize:4;\n").ok());
 }
 
-// A root folder of a machine.
+// The root folder of a simulated machine.
 class FakeRoot {
  public:
   FakeRoot() : top_(fs::temp_directory_path() / ("providers-" + std::to_string(getpid()))) {
@@ -310,7 +310,7 @@ TEST_CASE("What a machine offers, and why not the rest") {
     CHECK(machine.devices()[0].driver == "nvme");
     CHECK(*machine.ReadValue(machine.devices()[0], nvme.values[0]) == 3);
     CHECK(*machine.ReadValue(machine.devices()[0], nvme.values[1]) == 512);
-    CHECK_FALSE(Examine(nvme, machine).why.empty());  // no tracefs, or no right to see it
+    CHECK_FALSE(Examine(nvme, machine).why.empty());  // no tracefs, or no permission to read it
   }
   root.Write("sys/kernel/tracing/events/s/b/format", kFormat);
   CHECK(why(Examine(nvme, Machine(root.path())), "submit").find("no such tracepoint") == 0);
@@ -322,12 +322,12 @@ TEST_CASE("What a machine offers, and why not the rest") {
   CHECK(whole.devices.size() == 1);
   CHECK(why(whole, "submit").empty());
   CHECK(why(whole, "counter").find("no current_link_speed") == 0);
-  // Two namespaces of different blocks: no number is right for both.
+  // Two namespaces have different block sizes, so that no number is right for both.
   root.Write(disk + "nvme/nvme3/nvme3n2/queue/logical_block_size", "4096\n");
   const Machine two(root.path());
   CHECK(two.ReadValue(two.devices()[0], nvme.values[1]).message().find("differ") !=
         std::string::npos);
-  // Another driver on the device.
+  // The device gets another driver.
   fs::remove(root.path() + "/" + disk + "driver");
   CHECK(Examine(nvme, Machine(root.path())).why.find("no such device here") == 0);
 }
@@ -400,7 +400,7 @@ TEST_CASE("System calls are those that the kernel has") {
   REQUIRE(provider.ok());
   Offer offer = Examine(*provider, machine);
   REQUIRE(offer.evidence.size() >= 3);
-  CHECK(offer.why.empty());  // one of them is something
+  CHECK(offer.why.empty());  // one of them is available
   CHECK(offer.evidence[0].why.empty());
   CHECK(offer.evidence[1].why == "no system call lseek in this kernel");
   CHECK(offer.evidence[2].why.find("no none.so on this machine") == 0);

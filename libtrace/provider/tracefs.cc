@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kMaxRecordBytes = 1 << 16;
 constexpr size_t kMaxFields = 256;
 
-// The number behind "NAME:" in a line of a format file.
+// Returns the number after "NAME:" in a line of a format file.
 std::optional<uint64_t> NumberAt(std::string_view line, std::string_view name) {
   const size_t at = line.find(name);
   if (at == std::string_view::npos) return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<uint64_t> NumberAt(std::string_view line, std::string_view name) {
   return number.ok() ? std::optional(*number) : std::nullopt;
 }
 
-// "field:__u32 nsid; offset:28; size:4; signed:0;"
+// Parses a line such as "field:__u32 nsid; offset:28; size:4; signed:0;".
 std::optional<TraceField> ParseLine(std::string_view line) {
   const auto offset = NumberAt(line, "offset:"), size = NumberAt(line, "size:");
   std::string_view declared =
@@ -32,14 +32,14 @@ std::optional<TraceField> ParseLine(std::string_view line) {
   const size_t bracket = declared.find('[');
   const bool array = bracket != std::string_view::npos;
   field.text = array && declared.find("char") < bracket;
-  // "__data_loc char[] name" has its brackets before the name.
+  // In "__data_loc char[] name" the brackets precede the name.
   if (array && !field.elsewhere) declared = Trim(declared.substr(0, bracket));
   const size_t blank = declared.find_last_of(" \t*");
   if (blank == std::string_view::npos) return std::nullopt;
   field.name = declared.substr(blank + 1);
   field.offset = static_cast<uint32_t>(*offset);
   field.size = static_cast<uint32_t>(*size);
-  if (relative) field.text = false;  // not read by anybody here
+  if (relative) field.text = false;  // not supported here
   if (!IsName(field.name)) return std::nullopt;
   return field;
 }

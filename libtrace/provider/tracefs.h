@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the running kernel says of a tracepoint, and where a provider's fields lie in its records.
+// Parses the running kernel's description of a tracepoint, and locates a provider's fields in its
+// records.
 #ifndef LIBTRACE_PROVIDER_TRACEFS_H_
 #define LIBTRACE_PROVIDER_TRACEFS_H_
 
@@ -17,7 +18,7 @@ struct TraceField {
   std::string name;
   uint32_t offset = 0, size = 0;
   bool text = false;       // an array of char
-  bool elsewhere = false;  // __data_loc: where it is stands here
+  bool elsewhere = false;  // __data_loc: the field has the position of the text
 };
 
 struct TraceFormat {
@@ -26,16 +27,17 @@ struct TraceFormat {
   const TraceField* Find(std::string_view name) const;
 };
 
-// A `format` file of tracefs. Errors: it is none.
+// Parses a `format` file of tracefs.
 Result<TraceFormat> ParseFormat(std::string_view text);
 
-// Where a number lies in a record: 1, 2, 4 or 8 bytes. A text is compared by its first 16 bytes.
+// The position of a field in a record. A number has 1, 2, 4 or 8 bytes; a text is compared by its
+// first 16 bytes.
 struct Place {
   uint32_t offset = 0, size = 0;
   bool text = false, elsewhere = false;
 };
 
-// The same role with places instead of names.
+// A tracepoint's conditions and fields with positions instead of names.
 struct PlacedCondition {
   Place place;
   const Condition* condition = nullptr;
@@ -46,7 +48,7 @@ struct Placed {
   std::optional<Place> queue, job, opcode, status, waits_for, waits_for_queue, bytes;
 };
 
-// Errors: a field that is not there, or that is no number.
+// Returns an error if a field does not exist or is not a number.
 Result<Placed> PlaceFields(const Tracepoint& tracepoint, const TraceFormat& format);
 
 }  // namespace acceltrace::provider

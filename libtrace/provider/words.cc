@@ -20,7 +20,7 @@ Status Bad(std::string_view text, const std::string& mend) {
   return Status::Error(Quoted(text) + " " + mend);
 }
 
-// The text before and after the first `mark`; false when there is none.
+// Splits a text at the first `mark`. Returns false if there is none.
 bool Split(std::string_view text, std::string_view mark, std::string_view* before,
            std::string_view* after) {
   const size_t at = text.find(mark);

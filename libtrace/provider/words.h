@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of a provider file: each function takes a text to the thing that it means, or says what is
-// wrong with it and what would be right. Internal.
+// Parses the values in a provider file. Each function returns the parsed value, or says what is
+// wrong and what would be right. Internal.
 #ifndef LIBTRACE_PROVIDER_WORDS_H_
 #define LIBTRACE_PROVIDER_WORDS_H_
 
@@ -15,10 +15,11 @@ namespace acceltrace::provider {
 
 std::string_view Trim(std::string_view text);
 std::vector<std::string_view> Words(std::string_view text, std::string_view separators = " \t,");
-// In quotes, cut, without control characters.
+// Quotes a text for a message, shortened and without control characters.
 std::string Quoted(std::string_view text);
 
-// Letters, digits and _; of names in files also - and . in `more`.
+// Returns true if the text has only letters, digits and _, and the characters in `more`, such as -
+// and . for names in files.
 bool IsName(std::string_view text, std::string_view more = "");
 bool IsProviderName(std::string_view text);
 
@@ -30,7 +31,7 @@ Result<KernelRange> ParseKernels(std::string_view text);
 Result<ClassMatch> ParseClass(std::string_view text);
 Result<PciMatch> ParsePciDevice(std::string_view text);
 Result<Argument> ParseArgument(std::string_view text);
-// Relative, and without a way out of the folder that it is relative to.
+// Checks that the path is relative and does not leave its folder.
 Status CheckPath(std::string_view path);
 
 }  // namespace acceltrace::provider
