@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One explanation of a clock's samples, taken one after the other: how often the clock wrapped
-// since the last one, and which jumps it made. Internal: line_up.cc compares explanations.
+// Builds one explanation of a clock's samples by processing them in order: how often the clock
+// wrapped between two samples, and which jumps it made. Internal: line_up.cc compares explanations.
 #ifndef LIBTRACE_CLOCK_ALIGNER_H_
 #define LIBTRACE_CLOCK_ALIGNER_H_
 
@@ -15,25 +15,26 @@
 
 namespace acceltrace::clock::internal {
 
-// Jumps between two samples that are considered, at most.
+// The largest number of jumps between two samples that is considered.
 inline constexpr uint32_t kMaxJumpsAtOnce = 16;
-// How much faster a rate may wander than is assumed, before a trace that shows it raises the
-// assumption (drafts.cc), ppm/s.
+// How fast a rate may change, in ppm/s, while wraps are counted by it. This is more than the fit
+// assumes at first, since drafts.cc may raise that assumption later.
 inline constexpr double kWanderPpm = 128;
-// A clock this slow to wrap has not wrapped unnoticed.
+// A clock with a wrap period this long is assumed not to wrap between samples.
 inline constexpr double kLongWrapNs = 1e13;
-// Samples left out in a row before the nearest guess is taken.
+// After this many samples in a row have been left out, the nearest guess is taken.
 inline constexpr int kMaxLeftOut = 1000;
-// Samples behind one that does not fit that are asked whether they go on without it: most must.
+// The number of samples after one that does not fit which are checked for continuing without it.
+// More than half of them must.
 inline constexpr size_t kStrayWitnesses = 3;
-// Rates are taken from samples up to this far apart.
+// Rates are derived from samples up to this far apart.
 inline constexpr double kRateSpanNs = 2e9;
-// What is certainly wrong with a line of samples costs this much; less is no proof.
+// The cost of a certain contradiction; anything cheaper is no proof against an explanation.
 inline constexpr double kSureCost = 100;
-// A rate that nothing had announced is as unlikely as so many samples that are left out.
+// An unannounced change of rate costs as much as this number of samples left out.
 inline constexpr double kSurpriseCost = 10;
 
-// The length of time between two samples must be known to this part of a wrap.
+// Wraps can be counted if the time between two samples is known to this fraction of a wrap.
 inline constexpr double kCountable = 0.2;
 
 struct Span {
@@ -41,13 +42,13 @@ struct Span {
   bool Holds(double value) const { return lo <= value && value <= hi; }
 };
 
-// What one sample may be to the one before.
+// A possible way in which the clock got from one sample to the next.
 struct Step {
-  uint32_t jumps = 0;     // in between
+  uint32_t jumps = 0;     // between the two samples
   double elapsed_ns = 0;  // nominal
   int64_t elapsed = 0;    // ticks
   bool as_foreseen = false;
-  bool unplaced = false;  // the jumps were in nobody knows which wrap
+  bool unplaced = false;  // it is not known in which wrap the jumps were
 };
 
 class Aligner {
@@ -55,7 +56,7 @@ class Aligner {
   Aligner(const TickLine& line, std::span<const Jump> jumps, const Rates& rates)
       : line_(line), jumps_(jumps), rates_(rates) {}
 
-  // first_era: jumps before the first sample.
+  // first_era is the number of jumps before the first sample.
   std::vector<Count> Run(std::span<const Sample> samples, uint32_t first_era) {
     for (size_t i = 0; i < samples.size(); ++i) {
       const size_t breaks = counts_.size() + surprises_;
@@ -69,8 +70,8 @@ class Aligner {
     for (size_t c = 0; c < counts_.size(); ++c) Outskirts(c);
     return std::move(counts_);
   }
-  // Of each sample: how many jumps it takes to lie behind, and how many unannounced changes
-  // were needed up to it.
+  // For each sample, the number of jumps that precede it in this explanation, and the number of
+  // unannounced changes needed so far.
   struct Mark {
     uint32_t era = 0;
     uint32_t unannounced = 0;
@@ -78,7 +79,7 @@ class Aligner {
   const std::vector<Mark>& marks() const { return marks_; }
   uint64_t left_out() const { return left_out_; }
   uint64_t strays() const { return strays_; }
-  // How badly the samples fit.
+  // Returns how badly the samples fit.
   double cost(const std::vector<Count>& counts) const {
     return 1e3 * static_cast<double>(counts.size()) + kSureCost * static_cast<double>(misplaced_) +
            kSurpriseCost * static_cast<double>(surprises_) +
@@ -101,7 +102,7 @@ class Aligner {
     Pass(sample);
   }
 
-  // Rates that were announced before a sample, but for the last one.
+  // Skips rates that were announced before a sample, except the last one.
   void Pass(const Sample& sample) {
     while (announced_ + 1 < rates_.announced.size() &&
            rates_.announced[announced_ + 1].when.hi_ns < sample.host_before_ns) {
@@ -109,7 +110,7 @@ class Aligner {
     }
   }
 
-  // behind: the samples that follow.
+  // `behind` has the samples that follow.
   void Take(const Sample& sample, std::span<const Sample> behind, uint32_t first_era) {
     if (counts_.empty()) return Begin(sample, first_era);
     std::vector<Step> steps;
@@ -120,14 +121,15 @@ class Aligner {
       ++strays_;
       return;
     }
-    // It jumped, and it cannot be undone.
+    // The clock jumped, and the jump cannot be undone.
     if (steps.size() == 1 && steps[0].unplaced) steps.clear();
     if (steps.empty()) {
-      // Set anew, unannounced. Jumps that are certainly over are behind it.
+      // The clock was set anew without announcement. All jumps whose windows have passed precede
+      // the sample.
       uint32_t era = last.era;
       if (!open && !broken_ && !TooLong(Foreseen(sample, true))) Doubt(sample);
       while (era < num_jumps() && jumps_[era].when.hi_ns < sample.host_before_ns) ++era;
-      // Of one that may be over nobody knows on which side of it this sample is.
+      // For a jump whose window includes this sample, it is not known which of the two came first.
       const bool either = era < num_jumps() && jumps_[era].when.lo_ns <= sample.host_after_ns;
       if (either && skipped_ < kMaxLeftOut) {
         ++skipped_, ++left_out_;
@@ -153,8 +155,9 @@ class Aligner {
 
   static bool IsForeseen(const Step& step) { return step.as_foreseen; }
 
-  // A sample that is not as foreseen, where those behind it are as if it were not there: it is
-  // wrong. That the clock was set, and set back before the next sample, is the only other way.
+  // Returns true for a sample that does not fit although most of the following ones continue as if
+  // it were not there. Such a sample is wrong; otherwise the clock would have been set and set back
+  // again before the next sample.
   bool IsStray(const std::vector<Step>& steps, std::span<const Sample> behind) const {
     if (std::any_of(steps.begin(), steps.end(), IsForeseen)) return false;
     const size_t asked = std::min(behind.size(), kStrayWitnesses);
@@ -166,8 +169,8 @@ class Aligner {
     return 2 * agree > asked;
   }
 
-  // One sample alone, before all others or after them, that does not go with them: it is wrong, or
-  // the clock was set in between. It keeps its count, but is no more to be believed.
+  // A single sample at either end that does not fit the others is either wrong, or the clock was
+  // set in between. It keeps its count, but is reported as wrong.
   void CountLoneEnds() {
     if (breaks_.empty()) return;
     const auto is_lone = [](const Count& count) { return count.readings.size() == 1; };
@@ -175,7 +178,7 @@ class Aligner {
     strays_ += breaks_.back() && is_lone(counts_.back());
   }
 
-  // Rates announced up to here need not be those of the clock any more.
+  // The rates announced so far may no longer be those of the clock.
   void Doubt(const Sample& sample) {
     while (doubted_ < rates_.announced.size() &&
            rates_.announced[doubted_].when.lo_ns <= sample.host_after_ns) {
@@ -183,13 +186,13 @@ class Aligner {
     }
   }
 
-  // Too long for its wraps to be counted.
+  // Returns true if the time span is too uncertain to count the wraps in it.
   bool TooLong(const Span& likely) const {
     return line_.wraps() && likely.hi - likely.lo > kCountable * line_.wrap_ns();
   }
 
-  // A rate that began between two samples, in nobody knows which wrap: what is between them
-  // is lost.
+  // Returns true if a change of rate happened between the two samples but it is not known in which
+  // wrap. What is between them is lost then.
   bool OpenChangeWithin(const Sample& last, const Sample& next) const {
     for (size_t r = announced_; line_.wraps() && r < rates_.announced.size(); ++r) {
       const Window& when = rates_.announced[r].when;
@@ -199,7 +202,7 @@ class Aligner {
     return false;
   }
 
-  // Nominal ns since the last reading, whatever the rate was, or as it was lately.
+  // Returns the nominal ns since the last reading: at any possible rate, or at the rate so far.
   Span Foreseen(const Sample& sample, bool as_before) const {
     const Count& count = counts_.back();
     const Reading& last = count.readings.back();
@@ -214,7 +217,7 @@ class Aligner {
     const Span ns = host(last.sample, sample);
     Span rate{rates_.lo, rates_.hi};
     if (!as_before) return scaled(ns, rate.lo, rate.hi);
-    // The tightest bounds that an earlier reading gives.
+    // Use the earlier reading that gives the tightest bounds.
     bool known = false;
     const size_t n = count.readings.size();
     for (size_t back = 1; back < n - rate_since_; back *= 2) {
@@ -228,7 +231,8 @@ class Aligner {
                       (ticked + tick) / took.lo * (1 + slack)};
       if (seen.hi - seen.lo < rate.hi - rate.lo) rate = seen, known = true;
     }
-    // And what the device announced: the rate before, and those that may have begun since.
+    // Take into account what the device announced: the rate before, and rates that may have begun
+    // since.
     for (size_t r = announced_; r < rates_.announced.size(); ++r) {
       const Rates::Announced& announced = rates_.announced[r];
       if (announced.when.lo_ns > sample.host_after_ns) break;
@@ -236,8 +240,8 @@ class Aligner {
       if (over && known) continue;
       const Span next{announced.ratio * (1 - kAnnouncedRate),
                       announced.ratio * (1 + kAnnouncedRate)};
-      // That a sample fits such a rate by chance may happen again and again: they are taken at
-      // even times.
+      // Once the clock has deviated from an announced rate, it is not used any more: samples are
+      // taken at even intervals, so that they could fit it again and again by chance.
       if (announced.ratio <= 0 || r < doubted_) {
         rate = {rates_.lo, rates_.hi};
       } else {
@@ -247,26 +251,26 @@ class Aligner {
     return scaled(ns, rate.lo, rate.hi);
   }
 
-  // What is possible, in order of jumps; empty: nothing.
+  // Returns the possible steps, ordered by number of jumps; empty if there is none.
   std::vector<Step> Steps(const Sample& sample) const {
     const Reading& last = counts_.back().readings.back();
     const Span any = Foreseen(sample, false), likely = Foreseen(sample, true);
     std::vector<Step> steps;
-    // Even at the rate so far.
+    // The span is too uncertain even at the rate so far.
     if (TooLong(likely)) return steps;
     const uint64_t raw = line_.Mask(last.sample.device_ticks);
-    uint64_t jumped = 0;  // by the jumps in between
-    int64_t reached = 0;  // the last of them, ticks after the last reading
+    uint64_t jumped = 0;  // sum of the jumps in between
+    int64_t reached = 0;  // position of the last of them, in ticks after the last reading
     for (uint32_t m = 0; m <= kMaxJumpsAtOnce; ++m) {
       if (m > 0) {
         if (last.era + m > num_jumps()) break;
         const Jump& jump = jumps_[last.era + m - 1];
         if (jump.when.lo_ns > sample.host_after_ns) break;
-        // Its ticks before it, on the way.
+        // The counter must have passed the jump's `before` ticks on the way.
         const int64_t passed = reached;
         reached = line_.AtLeast(static_cast<int64_t>(line_.Mask(jump.before - raw - jumped)),
                                 static_cast<double>(reached));
-        if (reached < passed - 1) break;  // without wraps it never gets there
+        if (reached < passed - 1) break;  // a clock without wraps never gets there
         jumped += jump.after - jump.before;
         if (jump.when.hi_ns < last.sample.host_before_ns) continue;
       }
@@ -282,7 +286,7 @@ class Aligner {
       step.unplaced = m > 0 && line_.wraps() && step.elapsed_ns >= line_.wrap_ns();
       if (PassedNext(last, m, raw, jumped, step)) continue;
       step.as_foreseen = likely.Holds(step.elapsed_ns);
-      // Which wrap: only the rate shows that, and it says otherwise.
+      // Only the rate can tell which wrap it is, and it does not fit.
       if (!step.as_foreseen && IsLongerThanWrap(any)) continue;
       steps.push_back(step);
     }
@@ -294,8 +298,8 @@ class Aligner {
     return next < num_jumps() && jumps_[next].when.hi_ns < sample.host_before_ns;
   }
 
-  // The next jump is before this place, and a clock that wraps seldom cannot have come by
-  // otherwise.
+  // Returns true if the step leads past the next jump. A clock that wraps rarely cannot get there
+  // without making that jump.
   bool PassedNext(const Reading& last, uint32_t m, uint64_t raw, uint64_t jumped,
                   const Step& step) const {
     const uint32_t next = last.era + m;
@@ -326,7 +330,7 @@ class Aligner {
     if (!step.as_foreseen) rate_since_ = count.readings.size() - 1;
     at_ += step.elapsed;
     skipped_ = 0;
-    // What may have begun in between makes rates from before no measure.
+    // If a rate may have begun in between, rates before it are no longer a guide.
     for (size_t r = announced_; r < rates_.announced.size(); ++r) {
       const Window& when = rates_.announced[r].when;
       if (when.lo_ns > sample.host_after_ns) break;
@@ -337,7 +341,7 @@ class Aligner {
                               last.era + step.jumps, guessed, 0});
   }
 
-  // The clock went over to another era somewhere from one position to another.
+  // The clock entered another era somewhere between two positions.
   void Enter(Count* count, uint32_t era, int64_t from, int64_t to) {
     const Jump& jump = jumps_[era - 1];
     const uint64_t shift = count->eras.back().shift - (jump.after - jump.before);
@@ -345,11 +349,11 @@ class Aligner {
     count->eras.push_back({era, shift, from});
   }
 
-  // Positions, in ticks, that a count may have reached within a window.
+  // Returns the positions, in ticks, that a count may have reached within a window.
   Span Reach(const Count& count, const Window& when) const {
     const auto at = [&](int64_t ns, bool latest) {
       const double near = PositionAt(count, ns);
-      // Beyond the samples the rate is anyone's guess.
+      // Beyond the samples the rate can be anything that is possible.
       const double first = count.readings.front().position_ns;
       const double last = count.readings.back().position_ns;
       const double beyond = std::max({0.0, first - near, near - last});
@@ -363,7 +367,7 @@ class Aligner {
     return span;
   }
 
-  // Jumps before a count's first sample and after its last.
+  // Places the jumps before a count's first sample and after its last one.
   void Outskirts(size_t c) {
     Count& count = counts_[c];
     const uint32_t behind = c == 0 ? 0 : counts_[c - 1].readings.back().era;
@@ -379,7 +383,7 @@ class Aligner {
       const int64_t distance = line_.SignedTicks(0, line_.Mask(at));
       if (!line_.wraps()) {
         if (static_cast<double>(distance) < last - 1) {
-          ++misplaced_;  // never gets there
+          ++misplaced_;  // it never gets there
           break;
         }
         Enter(&count, era + 1, distance, distance);
@@ -400,7 +404,7 @@ class Aligner {
       int64_t from = distance, to = distance;
       if (!line_.wraps()) {
         if (static_cast<double>(distance) > first + 1) {
-          ++misplaced_;  // did not come from there
+          ++misplaced_;  // it cannot come from there
           break;
         }
       } else {
@@ -421,17 +425,17 @@ class Aligner {
   std::span<const Jump> jumps_;
   Rates rates_;
   std::vector<Count> counts_;
-  int64_t at_ = 0;         // of the last reading, ticks
-  size_t rate_since_ = 0;  // reading from which on the rate is one
-  size_t doubted_ = 0;     // rates announced before the clock did what nothing had announced
-  size_t announced_ = 0;   // the last rate that was announced before the last reading
+  int64_t at_ = 0;         // position of the last reading, in ticks
+  size_t rate_since_ = 0;  // index of the reading from which on the rate is constant
+  size_t doubted_ = 0;     // number of announced rates that an unannounced change has made doubtful
+  size_t announced_ = 0;   // index of the last rate announced before the last reading
   int skipped_ = 0;
-  bool broken_ = false;  // the count is over, but no sample after it has a place yet
+  bool broken_ = false;  // the count has ended, but no sample after it could be placed yet
   uint64_t left_out_ = 0;
   uint64_t strays_ = 0;
-  std::vector<bool> breaks_;  // between counts: whether the ticks themselves showed it
-  uint64_t surprises_ = 0;    // rates that nothing had announced
-  uint64_t misplaced_ = 0;    // jumps that cannot have been where they were announced
+  std::vector<bool> breaks_;  // for each gap between counts, whether the ticks themselves proved it
+  uint64_t surprises_ = 0;    // number of unannounced rates
+  uint64_t misplaced_ = 0;    // number of jumps that cannot have been where they were announced
   std::vector<Mark> marks_;
 };
 

@@ -18,8 +18,8 @@ bool IsKnown(const Window& when) {
   return when.lo_ns != Window::kMin || when.hi_ns != Window::kMax || when.max_jumps != ~0u;
 }
 
-// PlaceOf() for such data, step by step, with the offsets there; those a tick later only if they
-// decide.
+// Same as PlaceOf() for plain data, but also yields the offsets at the place. Those a tick later
+// are only computed if the result depends on them.
 template <typename OffsetsAt>
 Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, const OffsetsAt& offset_at,
                     Place* place, Bounds* begin) {
@@ -38,7 +38,8 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, const Off
       at < static_cast<double>(era.from) || at > static_cast<double>(era.to)) {
     return Placed::kNowhere;
   }
-  // Of the times that At() would give: the first is this one, the last not before the other.
+  // Compare with the times that At() would return: lo_ns is this one, and hi_ns is not earlier than
+  // what the test below uses.
   const int64_t base_ns = curve.base_host_ns;
   if (HostNs(base_ns, std::floor(position_ns + begin->lo)) > when.hi_ns) return Placed::kNowhere;
   constexpr double kRoundingNs = 1, kRounded = 1e15;
@@ -51,8 +52,8 @@ Placed PlainPlaceOf(const MapData& data, const Constraint& constraint, const Off
   return data.At(*place, *begin, end).hi_ns >= when.lo_ns ? Placed::kThere : Placed::kNowhere;
 }
 
-// The one place of a constraint's event. Where nothing else is known of its time that is the one
-// nearest to the host's event.
+// Finds the only possible place of a constraint's event. If nothing else is known of its time, that
+// is the place nearest to the host's event.
 Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) {
   const Window& when = constraint.when;
   if (IsKnown(when) && when.lo_ns <= when.hi_ns) {
@@ -67,7 +68,7 @@ Placed PlaceOf(const MapData& data, const Constraint& constraint, Place* place) 
   return Placed::kThere;
 }
 
-// What a constraint says of the curve at its place, from the offsets there.
+// Converts a constraint to a bar on the curve at its place, given the offsets there.
 Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
           const Bounds& begin) {
   const Curve& curve = data.curves[place.curve];
@@ -76,7 +77,7 @@ Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
   const double offset =
       static_cast<double>(constraint.host_ns - curve.base_host_ns) - bar.position_ns;
   if (constraint.order == Constraint::Order::kHostFirst) {
-    // Before the end of the tick: as long as one lasts there at most.
+    // The event happened before the end of the tick, which lasts at most this long.
     const Bounds end = EndsAt(curve, bar.position_ns + data.line.ns_per_tick());
     const double drift = std::max({0.0, end.hi - begin.hi, end.lo - begin.lo});
     bar.gate.lo = offset - data.line.ns_per_tick() - drift;
@@ -86,9 +87,9 @@ Bar BarOf(const MapData& data, const Constraint& constraint, const Place& place,
   return bar;
 }
 
-// Of a constraint that has no place within its window, or that its curve does not meet.
+// Describes a constraint that has no place within its window, or that its curve contradicts.
 Wrong WrongOf(const MapData& data, const Constraint& constraint) {
-  // By the host's time: what the ticks say of it is what is in doubt.
+  // The ticks are in doubt, so the curve is selected by the host's time.
   const size_t near = data.CurveNear(constraint.host_ns);
   const Curve& curve = data.curves[near];
   Wrong wrong;
@@ -104,7 +105,7 @@ Wrong WrongOf(const MapData& data, const Constraint& constraint) {
   return wrong;
 }
 
-// The width of the narrower of the two brackets around a position.
+// Returns the width of the narrower one of the two brackets around a position.
 double RoomAround(const Draft& draft, double position_ns) {
   constexpr double kNothing = 0;
   for (const Stretch& stretch : draft.stretches) {
@@ -126,7 +127,7 @@ double RoomAround(const Draft& draft, double position_ns) {
   return kNothing;
 }
 
-// visit(at): of a run those that the sieve does not hold back.
+// Calls visit(at) for each constraint of a run that the sieve does not discard.
 template <typename Visit>
 void EachLeftOf(const Constraints::Run& run, OrderSieve* sieve, const Visit& visit) {
   for (size_t at = 0; at < run.size; at += kLanes) {
@@ -138,8 +139,8 @@ void EachLeftOf(const Constraints::Run& run, OrderSieve* sieve, const Visit& vis
   }
 }
 
-// visit(constraint): those that the sieve does not hold back; without a sieve all. How many they
-// are with the others.
+// Calls visit(constraint) for each constraint that the sieve does not discard, or for all of them
+// without a sieve. Returns the number of all constraints.
 template <typename Visit>
 uint64_t EachLeft(const Constraints& constraints, OrderSieve* sieve, const Visit& visit) {
   if (sieve == nullptr) {
@@ -156,7 +157,7 @@ uint64_t EachLeft(const Constraints& constraints, OrderSieve* sieve, const Visit
   return constraints.size();
 }
 
-// The same with those of the source.
+// Also visits those of the source.
 template <typename Visit>
 uint64_t EachLeftOfAll(const MapData& data, const Constraints& constraints,
                        const TightestBars* bars, const Visit& visit) {
@@ -188,9 +189,9 @@ uint64_t EachLeftOfAll(const MapData& data, const Constraints& constraints,
   return count;
 }
 
-// offset_at(curve, position): OffsetAt() or EndsAt(), as keep() needs it. bars: where keep() puts
-// them, if it does. keep(curve, bar, offsets): of each that its curve may meet and that may be of
-// use. How many constraints there are.
+// Calls keep(curve, bar, offsets) for each constraint that its curve may meet and that may be
+// useful. offset_at(curve, position) is OffsetAt(), or EndsAt() if keep() needs no more. `bars` are
+// those to which keep() adds, if it does. Returns the number of constraints.
 template <typename OffsetsAt, typename Keep>
 uint64_t EachBar(const MapData& data, const Constraints& constraints, std::vector<Wrong>* wrong,
                  const TightestBars* bars, const OffsetsAt& offset_at, const Keep& keep) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where orders of events say that a clock broke between two samples.
+// Breaks curves between two samples where orders of events require it.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ Draft Empty(const Draft& draft) {
   return empty;
 }
 
-// Takes off what lies outside of the brackets, but for the ends that are kept..
+// Removes the nodes outside of the brackets, except at ends that are kept.
 void Trim(bool keep_front, bool keep_back, std::vector<Node>* nodes) {
   if (!keep_back) {
     while (!nodes->empty() && !IsBracket(nodes->back())) nodes->pop_back();
@@ -75,7 +75,7 @@ std::vector<Draft> BreakAt(Draft draft, std::span<const double> positions, bool*
     if (current.stretches.back().nodes.empty()) current.stretches.pop_back();
   }
   if (!current.stretches.empty()) drafts.push_back(std::move(current));
-  // A part without a bracket says nothing.
+  // A part without a bracket has no information.
   for (Draft& part : drafts) {
     std::erase_if(part.stretches, [](const Stretch& stretch) {
       return std::none_of(stretch.nodes.begin(), stretch.nodes.end(), IsBracket);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clocks that change their rate unannounced, and what the device announces after that.
+// Clocks that change their rate without announcement, and announce changes after that.
 #include "libtrace/clock/estimator.h"
 #include "tests/catch.h"
 
@@ -8,7 +8,7 @@ namespace acceltrace::clock {
 
 namespace {
 
-// A clock of 1 GHz nominal whose rate is another from given times on.
+// A clock with a nominal rate of 1 GHz that changes its rate at given times.
 class Changing {
  public:
   explicit Changing(uint32_t bits) : bits_(bits) {}
@@ -131,7 +131,7 @@ TEST_CASE("an announced step and an unannounced one are no single step") {
 }
 
 TEST_CASE("wraps are not counted by a rate that the clock had left when another was announced") {
-  // Wraps each 268 ms, and each 181 at the unannounced rate.
+  // The clock wraps every 268 ms, and every 181 ms at the unannounced rate.
   Changing device(28);
   device.SetRate(1160 * kMs, 1.478);
   MapBuilder builder = device.Sampled(kMs, 1000 * kMs, 10 * kMs);
@@ -154,7 +154,7 @@ TEST_CASE("wraps are not counted by a rate that the clock had left when another 
 }
 
 TEST_CASE("samples around a jump announced in an unknown wrap are on either side of it") {
-  // Wraps each 66 ms; the jump is known to 240 ms.
+  // The clock wraps every 66 ms; the time of the jump is known to within 240 ms.
   constexpr int64_t kJumpNs = 1050 * kMs;
   constexpr uint64_t kJump = 33'353'352;
   Changing device(26);

@@ -6,7 +6,7 @@
 namespace acceltrace::clock {
 namespace {
 
-// How far one time is behind another, if it is from 0 to `most`.
+// Returns true if one time is 0 to `most` after another, and sets *apart to the difference.
 bool IsNear(int64_t from_ns, int64_t to_ns, uint32_t most, uint32_t* apart) {
   int64_t by_ns = 0;
   if (__builtin_sub_overflow(to_ns, from_ns, &by_ns) || by_ns < 0 || by_ns > int64_t{most}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What orders of events show of a clock: a trace has two of them for each of its jobs.
+// Constraints on a clock that follow from the order of events. A trace has two of them for each
+// job.
 #ifndef LIBTRACE_CLOCK_CONSTRAINTS_H_
 #define LIBTRACE_CLOCK_CONSTRAINTS_H_
 
@@ -13,41 +14,42 @@
 
 namespace acceltrace::clock {
 
-// What is known beforehand of when a reading was made.
+// What is known in advance about the time of a reading.
 struct Window {
   static constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   static constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  int64_t lo_ns = kMin, hi_ns = kMax;  // certainly within, on the host's clock
+  int64_t lo_ns = kMin, hi_ns = kMax;  // certain bounds on the host's clock
   int64_t near_ns = kMin;              // a guess, kMin = none
-  // Of the announced jumps, in order: so many certainly lay behind, so many at most.
+  // Of the announced jumps, in order, at least min_jumps and at most max_jumps were before the
+  // reading.
   uint32_t min_jumps = 0, max_jumps = std::numeric_limits<uint32_t>::max();
 };
 
-// What one event shows of another: a host event at host_ns that cannot have been
-// after (kHostFirst: doorbell write, doorbell seen), or cannot have been before
-// (kDeviceFirst: completion written, interrupt handled), the device's `ticks`.
+// The order of a host event at host_ns and of a device event at `ticks`. With kHostFirst, the host
+// event cannot have been later (a doorbell was written, then seen); with kDeviceFirst, it cannot
+// have been earlier (a completion was written, then its interrupt handled).
 struct Constraint {
   enum class Order : uint8_t { kHostFirst, kDeviceFirst };
   uint64_t ticks = 0;
   int64_t host_ns = 0;
   Order order = Order::kHostFirst;
-  // What else is known of when it was; nothing: not far from host_ns.
+  // What else is known of its time. If empty, it is not far from host_ns.
   Window when = {};
 };
 
 class OrderSource;
 
-// Many of them, in order. Windows end within seconds of the host's event, as a rule, and what else
-// is known is the same for many in a row: 24 bytes each, not 56.
+// A sequence of constraints in compact form. Most windows end within seconds of the host's event,
+// and many neighbours share the rest of their windows, so that each takes 24 bytes instead of 56.
 class Constraints {
  public:
-  // kDeviceFirst: its order, beside the distance.
+  // A flag in lo_before: the order is kDeviceFirst.
   static constexpr uint32_t kDeviceFirst = uint32_t{1} << 31;
 
-  // Without those of the source.
+  // Does not count the constraints of the source.
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0 && source_ == nullptr; }
-  // Which come after all others.
+  // The source's constraints come after all others.
   void SetSource(std::shared_ptr<OrderSource> source) { source_ = std::move(source); }
   const std::shared_ptr<OrderSource>& source() const { return source_; }
   void Add(const Constraint& constraint) {
@@ -66,9 +68,9 @@ class Constraints {
                         static_cast<uint32_t>(hi_after));
     ++size_;
   }
-  // What began and ended on a device as the host knows: after one event (kHostFirst) and before
-  // another (kDeviceFirst), which is the end of the window, as that of most jobs. False: nothing
-  // was added, and these are to be added one by one.
+  // Adds the begin and the end of something on the device that happened between two host events
+  // (kHostFirst, then kDeviceFirst), if the latter is also the end of the window, as for most jobs.
+  // Returns false if nothing was added; the caller must then add both constraints one by one.
   struct Event {
     uint64_t ticks;
     int64_t host_ns;
@@ -89,15 +91,16 @@ class Constraints {
     size_ += 2;
     return true;
   }
-  // visit(constraint), but of the source.
+  // Calls visit(constraint) for each constraint, except for those of the source.
   template <typename Visit>
   void Each(const Visit& visit) const {
     Reader reader(*this);
     for (size_t i = 0; i < size_; ++i) visit(reader.At(i));
   }
 
-  // Neighbours of which all is near the host's event and the same jumps are known. lo_before may
-  // have kDeviceFirst. Where a window has no end these are the greatest.
+  // Consecutive constraints whose windows are close to the host's event and that know the same
+  // jumps. lo_before may include kDeviceFirst. Where a window has no bound, the value is the
+  // maximum.
   struct Run {
     size_t size = 0;
     const uint64_t* ticks = nullptr;
@@ -105,23 +108,24 @@ class Constraints {
     const uint32_t *lo_before = nullptr, *hi_after = nullptr;
     uint32_t min_jumps = 0, max_jumps = 0;
 
-    // All of one but the guess.
+    // Returns a constraint without its guess.
     Constraint At(size_t at) const;
   };
-  // Reads from the first to the last.
+  // Reads constraints sequentially.
   class Reader {
    public:
     explicit Reader(const Constraints& of) : of_(of) {}
-    // Good until the next one.
+    // The result is valid until the next call.
     const Constraint& At(size_t i);
-    // From one on; of none if that one has its window elsewhere.
+    // Returns the run that begins at a constraint; it is empty if that one's window is stored
+    // separately.
     Run RunAt(size_t i);
 
    private:
     const Constraints& of_;
     Constraint constraint_;
-    Window known_;                                            // but for lo_ns and hi_ns
-    size_t rest_ = 0, odd_ = 0, run_rest_ = 0, run_odd_ = 0;  // the next ones
+    Window known_;                                            // without lo_ns and hi_ns
+    size_t rest_ = 0, odd_ = 0, run_rest_ = 0, run_odd_ = 0;  // indexes of the next entries
   };
 
   static constexpr uint32_t kNoLo = kDeviceFirst - 1;
@@ -138,7 +142,7 @@ class Constraints {
     uint32_t lo_before[kChunk], hi_after[kChunk];
   };
 
-  // Whether the one before it knows the same, but for lo_ns and hi_ns.
+  // Returns true if the previous constraint has the same window, apart from lo_ns and hi_ns.
   bool IsRest(const Window& when) const {
     if (rests_.empty()) return false;
     const Window& rest = rests_.back().second;
@@ -148,18 +152,18 @@ class Constraints {
   void AddOther(const Constraint& constraint);
 
   size_t size_ = 0;
-  std::vector<std::shared_ptr<Chunk>> chunks_;  // full ones are the same in copies
-  // From this one on, without lo_ns and hi_ns.
+  std::vector<std::shared_ptr<Chunk>> chunks_;  // copies share chunks that are full
+  // Windows without lo_ns and hi_ns, each with the first index that it applies to.
   std::vector<std::pair<size_t, Window>> rests_;
-  std::vector<std::pair<size_t, Window>> odds_;  // whose window begins or ends elsewhere
+  std::vector<std::pair<size_t, Window>> odds_;  // those whose window has distant bounds
   std::shared_ptr<OrderSource> source_;
 };
 
-// Orders that are made anew for each time that they are looked at: kept, they would be most of what
-// a trace takes. Not for several threads at once.
+// Generates constraints each time they are read, since storing them would take most of a trace's
+// memory. Not thread-safe.
 class OrderSource {
  public:
-  // Good until the next one: orders of one kind, and of the other, in order; or others.
+  // Valid until the next call. Has either a run of each order or `others`.
   struct Chunk {
     Constraints::Run begins, ends;
     const Constraints* others = nullptr;
@@ -168,7 +172,7 @@ class OrderSource {
   virtual ~OrderSource() = default;
   virtual size_t chunks() const = 0;
   virtual Chunk ChunkAt(size_t chunk) = 0;
-  // The guess for one of a run.
+  // Returns the guess for a constraint of a run.
   virtual int64_t NearNs(size_t chunk, size_t at) const = 0;
 };
 

@@ -27,7 +27,7 @@ size_t Differences(const Constraints& list, const std::vector<Constraint>& plain
   return different + (next != plain.size());
 }
 
-// Times near the host's, at the limits of what is near, far off, and none.
+// Returns a time near the host's, at the limit of what counts as near, far off, or none.
 int64_t TimeOf(std::mt19937_64& random, int64_t host_ns, int64_t none) {
   constexpr int64_t kFar[] = {0,
                               1,
@@ -71,7 +71,7 @@ TEST_CASE("a list of orders of events holds what was added") {
     }
     list.Add(one);
     plain.push_back(one);
-    // Of copies each goes its own way.
+    // The copy and the original continue independently.
     if (i == 9'000) copy = list, copied = plain;
     if (i == 9'500) copy.Add(plain[3]), copied.push_back(plain[3]);
   }

@@ -10,18 +10,18 @@
 namespace acceltrace::clock::internal {
 namespace {
 
-// More than any area: only if there is no other corner.
+// Larger than any real area, so that it is only chosen if there is no other corner.
 constexpr double kBeyond = 1e30;
 
 LANES_INLINE void Load(const double* from, Doubles* to) { std::memcpy(to, from, sizeof(*to)); }
 LANES_INLINE void Store(const Doubles& from, double* to) { std::memcpy(to, &from, sizeof(from)); }
 
-// Vertices from the last one on, all of them and two more.
+// The vertices starting with the last one, followed by the first ones again.
 struct Around {
   double offsets[Region::kMostVertices + 3], slopes[Region::kMostVertices + 3];
 };
 
-// Where so many lanes begin that the last ones end with the last of `count`.
+// Lets the last group of lanes end with the last of `count`, so that it overlaps the previous one.
 LANES_INLINE size_t LaneStart(size_t i, size_t count) { return std::min(i, count - kLanes); }
 
 LANES_INLINE void Spread(const State* vertices, size_t count, Around* to) {
@@ -61,7 +61,7 @@ LANES_INLINE void FindBody(const State* vertices, size_t count, const Range& wit
     Doubles area = edge_x * to_corner_y - edge_y * to_corner_x;
     area = area < 0 ? -area : area;
     area = ((x < within.lo) | (x > within.hi)) ? area + kBeyond : area;
-    // Where they are as good as parallel the corner would be a rounding error.
+    // If they are nearly parallel, the corner would be dominated by rounding errors.
     const auto meet = (turn > 0) & (turn * turn > kParallel * kParallel * in_square * out_square) &
                       (along >= 0) & (back >= 0);
     const Doubles none = Doubles{} + kInfinity;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The edges of a region, four at a time. Internal.
+// Extends the edges of a region to corners, four edges at a time. Internal.
 #ifndef LIBTRACE_CLOCK_CORNERS_H_
 #define LIBTRACE_CLOCK_CORNERS_H_
 
@@ -10,20 +10,21 @@
 
 namespace acceltrace::clock::internal {
 
-// Sine of an angle that is taken for none. Sets are counted from nearby (tube.cc), so
-// that coordinates are exact to about 1e-12 of their sides.
+// Edges whose angle has a smaller sine count as parallel. tube.cc counts sets from a nearby origin,
+// so that coordinates are exact to about 1e-12 of the sides.
 inline constexpr double kParallel = 1e-11;
 
-// For each edge, by its first vertex: where its neighbours meet, prolonged, and what area that
-// adds; infinite: they do not.
+// For each edge, identified by its first vertex: the point where its prolonged neighbours meet, and
+// the area that this adds, which is infinite if they do not meet.
 struct Corners {
   double offsets[Region::kMostVertices], slopes[Region::kMostVertices];
   double areas[Region::kMostVertices];
 };
-// Of a polygon with four vertices or more, counter-clockwise. Corners beyond `offsets` add more
-// than any other.
+// The polygon must be counter-clockwise and have at least four vertices. Corners whose offset is
+// outside of `offsets` count as more expensive than any other.
 void FindCorners(const State* vertices, size_t count, const Range& offsets, Corners* corners);
-// Whether the way turns left at each vertex, by more than rounding. Of as many.
+// Returns true if the path turns left at each vertex by more than a rounding error. Also needs at
+// least four vertices.
 bool TurnsLeftAll(const State* vertices, size_t count);
 
 }  // namespace acceltrace::clock::internal

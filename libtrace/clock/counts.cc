@@ -25,7 +25,7 @@ double TickLine::Position(uint64_t base, uint64_t ticks, double near_ns) const {
 
 namespace {
 
-// Positions further away than this are those of damaged traces.
+// Positions further away only occur in damaged traces.
 constexpr double kFarTicks = 2e18;
 
 }  // namespace

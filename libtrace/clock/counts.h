@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Raw ticks to a straight time line: wraps, jumps, resets. Internal.
+// Converts raw ticks to a continuous time line, across wraps, jumps and resets. Internal.
 //
-// A count is a stretch in which the counter runs on, but for jumps that the device announced:
-// these are undone, since the device says by how much. Positions within a count are
-// nominal nanoseconds since its first sample, as doubles: a day is 8.64e13 ns, where a
-// double still resolves 0.02 ns.
+// Within a count the counter runs without interruption, except for jumps that the device announced
+// with their size, which are undone. Positions within a count are nominal nanoseconds since its
+// first sample, as doubles: a day is 8.64e13 ns, where a double still resolves 0.02 ns.
 #ifndef LIBTRACE_CLOCK_COUNTS_H_
 #define LIBTRACE_CLOCK_COUNTS_H_
 
@@ -18,34 +17,35 @@
 
 namespace acceltrace::clock::internal {
 
-// A sample on its count's time line.
+// A sample on the time line of its count.
 struct Reading {
   double position_ns = 0;
   Sample sample;
   uint32_t era = 0;
-  // How often the clock wrapped since the one before is known from the rate before it alone.
+  // How often the clock wrapped since the previous reading is only known from the rate before.
   bool wraps_guessed = false;
-  // What a tick may have lasted here, at most.
+  // The longest that a tick may have lasted at this reading.
   double tick_ns = 0;
 };
 
-// Between two announced jumps the raw ticks are those of the count plus `shift`.
+// An interval between two announced jumps, in which the raw ticks are those of the count plus
+// `shift`.
 struct Era {
   uint32_t jumps = 0;  // announced so far
   uint64_t shift = 0;  // modulo the clock's width
-  // Positions, in ticks, at which the clock showed them.
+  // The range of positions, in ticks, that the clock showed in this era.
   int64_t from = std::numeric_limits<int64_t>::min() / 4;
   int64_t to = std::numeric_limits<int64_t>::max() / 4;
 };
 
 struct Count {
-  uint64_t base_ticks = 0;        // raw, at position 0
-  int64_t base_host_ns = 0;       // of the first sample, the reference of offsets
-  std::vector<Reading> readings;  // by position, at least one
-  std::vector<Era> eras;          // by position, at least one
+  uint64_t base_ticks = 0;        // raw ticks at position 0
+  int64_t base_host_ns = 0;       // host time of the first sample; offsets are relative to it
+  std::vector<Reading> readings;  // sorted by position, never empty
+  std::vector<Era> eras;          // sorted by position, never empty
 };
 
-// A jump as the device announced it: at one instant it showed `before`, then `after`.
+// A jump that the device announced: at one instant the clock showed `before`, then `after`.
 struct Jump {
   uint64_t before = 0, after = 0;
   Window when;
@@ -59,19 +59,20 @@ class TickLine {
   uint64_t Mask(uint64_t ticks) const { return ticks & mask_; }
   bool wraps() const { return bits_ < 64; }
   double ns_per_tick() const { return ns_per_tick_; }
-  // Length of a wrap in nominal ns.
+  // The wrap period in nominal ns.
   double wrap_ns() const { return wrap_ns_; }
-  // Ticks from `base` to `ticks`, the shortest way round.
+  // Returns the signed distance from `base` to `ticks`, modulo a wrap.
   int64_t SignedTicks(uint64_t base, uint64_t ticks) const;
-  // The same as nominal ns.
+  // Returns the same distance in nominal ns.
   double Distance(uint64_t base, uint64_t ticks) const {
     return static_cast<double>(SignedTicks(base, ticks)) * ns_per_tick_;
   }
-  // The position of `ticks` that is nearest to `near_ns` on the same line.
+  // Returns the position of `ticks` that is nearest to `near_ns` on the same line.
   double Position(uint64_t base, uint64_t ticks, double near_ns) const;
-  // `distance` and whole wraps, as near to `near` as can be (all in ticks).
+  // Returns `distance` plus the number of whole wraps that brings it closest to `near`. All are in
+  // ticks.
   int64_t Nearest(int64_t distance, double near) const;
-  // `distance` and whole wraps, the least that is not below `least`.
+  // Returns the smallest sum of `distance` and whole wraps that is at least `least`.
   int64_t AtLeast(int64_t distance, double least) const;
 
  private:
@@ -81,15 +82,15 @@ class TickLine {
   double wrap_ns_ = 0;
 };
 
-// A rate that the device announces is that of its own reference, which is off by less than this.
+// The error of the device's own reference, by which it announces rates, is less than this.
 inline constexpr double kAnnouncedRate = 1e-3;
 
-// Device time per host time as a multiple of nominal, whatever happens.
+// Bounds of device time per host time, as a multiple of the nominal rate.
 struct Rates {
-  // Accelerators scale their clocks by up to four either way; a device that announces more
+  // Accelerators scale their clocks by up to four in either direction. A device that announces more
   // is believed.
   double lo = 0.25, hi = 4;
-  // In order; ratio 0: the device did not say how much.
+  // In order; ratio is 0 if the device did not announce the new rate.
   struct Announced {
     double ratio = 0;
     Window when;
@@ -97,30 +98,31 @@ struct Rates {
   std::vector<Announced> announced;
 };
 
-// Whether a clock may wrap while something may have happened, as far as is known.
+// Returns true if a clock may wrap within the window.
 bool WrapsOpen(const TickLine& line, const Window& when);
 
-// A host time that is likely for it; Window::kMin: none.
+// Returns a likely host time within the window, or Window::kMin if there is none.
 int64_t Guess(const Window& when);
 
-// Where a count was at a host time, by its readings to either side, in nominal ns.
+// Returns the position of a count at a host time in nominal ns, interpolated between the readings
+// around it.
 double PositionAt(const Count& count, int64_t host_ns);
-// Whether it may have been at a position then, by the readings on either side of that.
+// Returns true if the readings around a position allow it to have been reached within the window.
 bool MayBe(const Count& count, double position_ns, const Window& when);
 
-// Samples that are on no count.
+// Samples that belong to no count.
 struct LeftOut {
-  uint64_t unplaced = 0;  // may lie on either side of a jump
-  uint64_t wrong = 0;     // malformed, or those around them go on as if they were not there
+  uint64_t unplaced = 0;  // may be on either side of a jump
+  uint64_t wrong = 0;     // malformed, or their neighbours contradict them
 };
 
-// Sorts samples by host time, drops those that are left out, undoes the jumps that were announced,
-// and splits where the counter was set anew: it went back, or nowhere near as far as the host's
-// clock did.
+// Sorts the samples by host time, leaves some of them out, undoes announced jumps, and begins a new
+// count where the counter was set anew: where it went back, or advanced far less than the host's
+// clock.
 std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
                           std::span<const Jump> jumps, const Rates& rates, LeftOut* left_out);
 
-// How long a tick lasted at each reading, by those around it.
+// Determines how long a tick lasted at each reading, from the readings around it.
 void MeasureTicks(const TickLine& line, const Rates& rates, Count* count);
 
 }  // namespace acceltrace::clock::internal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A curve between two of its knots, for four readings at a time. The arithmetic is that of map.cc,
-// operation by operation, so that the results are the same to the bit. Internal.
+// Evaluates a curve between two of its knots for four readings at a time. The arithmetic has the
+// same order of operations as map.cc, so that the results are bit-identical. Internal.
 #ifndef LIBTRACE_CLOCK_CURVE_PART_H_
 #define LIBTRACE_CLOCK_CURVE_PART_H_
 
@@ -14,16 +14,16 @@
 namespace acceltrace::clock::internal {
 
 typedef double Doubles __attribute__((vector_size(32)));
-typedef uint64_t Longs __attribute__((vector_size(32)));  // modulo 2^64, where signed ones overflow
+typedef uint64_t Longs __attribute__((vector_size(32)));  // unsigned, so that it wraps
 inline constexpr size_t kLanes = 4;
 
-// Whole numbers below 2^51 are the low bits of a double that this was added to.
+// Adding this to a whole number below 2^51 leaves that number in the low bits of the double.
 inline constexpr double kMagic = 0x1.8p52;
 inline constexpr uint64_t kMagicBits = 0x4338'0000'0000'0000;
 
 #define LANES_INLINE inline __attribute__((always_inline))
 
-// Of a curve that is the only one, of a clock that neither wraps nor jumps.
+// A part of the only curve of a clock that neither wraps nor jumps.
 struct CurvePart {
   double left_ns = 0, right_ns = 0;
   double lo = 0, lo_rise = 0, mid = 0, mid_rise = 0, hi = 0, hi_rise = 0;
@@ -32,7 +32,7 @@ struct CurvePart {
   double tick_ns = 0;
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
-  // Positions in ticks that lie in it, and one more tick as well; none: to < from.
+  // Positions in ticks that are in the part together with the next tick; empty if to < from.
   int64_t from = 0, to = -1;
 
   bool Has(uint64_t ticks) const {
@@ -41,18 +41,18 @@ struct CurvePart {
   }
 };
 
-// Around a position; none of it where the curve goes beyond its knots, or numbers are too large:
-// those of a part are below 2^48.
+// Returns the part around a position. It is empty where the curve continues beyond its knots, or if
+// its numbers are not below 2^48.
 CurvePart PartAt(const MapData& data, double position_ns);
 
-// Positions in ns; of ticks that are not in the part anything.
+// Computes positions in ns. For ticks outside of the part, the result is meaningless.
 LANES_INLINE void PositionsOf(const CurvePart& s, const Longs& ticks, Doubles* p) {
   const Longs position = ticks + (kMagicBits - s.base_ticks);
   std::memcpy(p, &position, sizeof(*p));
   *p = (*p - kMagic) * s.tick_ns;
 }
 
-// OffsetAt() of positions in the part.
+// Computes OffsetAt() of positions within the part.
 LANES_INLINE void OffsetsOf(const CurvePart& s, const Doubles& p, Doubles* lo, Doubles* mid,
                             Doubles* hi) {
   const Doubles a = p - s.left_ns, b = s.right_ns - p, whole = a + b;

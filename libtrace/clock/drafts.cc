@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples to smooth stretches: gates, cross-timestamps, the estimate.
+// Converts samples to smooth stretches: gates, cross-timestamps, the estimate.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,43 +12,44 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// Rounding of doubles at the far end of a day, and of corners that are cut.
+// Covers the rounding of doubles after a day, and of corners that were simplified.
 constexpr double kRoundingNs = 0.05;
-// Between a sample and its cross-timestamp no clock runs faster.
+// The largest rate that a clock is assumed to have between a sample and its cross-timestamp.
 constexpr double kMaxRatio = 4;
-// Between nodes this far apart a curve may leave the chord by at most 1 ns.
+// Nodes are close enough if the curve departs from the chord between them by at most 1 ns.
 constexpr double kChordNs = 1;
-// Fillers of a stretch: enough for two minutes without samples, and in proportion to
-// the samples of longer ones. With fewer the chord is farther away, and still right.
+// The number of fillers in a stretch is limited to this, or to a multiple of its samples. It
+// suffices for two minutes without samples. With fewer fillers the chord is less accurate, but the
+// bounds stay correct.
 constexpr size_t kMinFillers = 2'000;
 constexpr size_t kFillersPerNode = 100;
-// A stretch between breaks with fewer brackets proves nothing about its smoothness:
-// two make a line, the third tests it, the fourth that the third was no accident.
+// A stretch between breaks needs this many brackets to be believed: two define a line, the third
+// tests it, and the fourth shows that the third was no accident.
 constexpr size_t kMinWitnesses = 4;
-// Brackets up to this much wider than usual can contradict others: within it lies
-// the scatter of round trips, beyond it what a preemption makes.
+// Brackets up to this much wider than usual can contradict others. Round trips scatter within this
+// factor; wider ones are due to preemption.
 constexpr double kWitnessWidths = 2;
 
-// With ease: a margin of a quarter of the narrowest bracket on either side.
+// A curve passes with ease if it has this margin on either side, relative to the narrowest bracket.
 constexpr double kEase = 0.25;
-// Halvings of the margin: to a thousandth of the narrowest bracket.
+// Number of halvings of the margin, which determine it to a thousandth of the narrowest bracket.
 constexpr int kMarginSteps = 10;
-// Corridors nearly as wide as the widest are nearly as likely; the mean of the curves that
-// pass them does not hang on the two or three brackets that end the widest one. Much less
-// of it, and what is likely gives way to what is possible.
+// Corridors nearly as wide as the widest one are nearly as likely, and the mean of all curves that
+// pass them does not depend on the two or three brackets that limit the widest one. With a much
+// smaller factor, likely curves would be outweighed by merely possible ones.
 constexpr double kNearlyWidest = 0.98;
-// How bent a curve may be, of what the assumed wander allows, from straight on.
+// The bends that are tried in this order, relative to what the assumed drift allows.
 constexpr double kBends[] = {0.0, 1.0 / 256, 1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0 / 2, 1.0};
-// A pair not known to a quarter of the narrowest bracket narrows little.
+// Pairs whose error exceeds this part of the narrowest bracket are of little use.
 constexpr double kUsefulPair = 0.25;
-// One that is further from the others than twice this, of that, is far off.
+// A pair that is further off than twice this, relative to the narrowest bracket, is an outlier.
 constexpr double kFarOff = 0.25;
-// So many pairs that err alike in a row are still noticed: what keeps a host busy for
-// longer than a few samples is not what comes between the two readings of a pair.
+// The number of successive pairs with the same error that must still be noticed. Delays that last
+// for several samples are of a kind that does not come between the two readings of a pair.
 constexpr double kRun = 4;
-// Halvings of that until the spread of pairs is known: to a thousandth.
+// Number of halvings after which the spread of pairs is known to a thousandth.
 constexpr int kSpreadSteps = 8;
-// If more than one pair of so many is far off, the others may be, too.
+// If more than one pair in this many is an outlier, the others are not trusted either.
 constexpr uint64_t kFewPairs = 10;
 
 double Median(std::vector<double> values) {
@@ -66,7 +67,7 @@ Node Bracket(double position_ns, Range gate) {
   return node;
 }
 
-// Of readings with a cross-timestamp, so that all pairs are equally wide.
+// Considers all readings with a cross-timestamp, so that all pairs get the same width.
 double LongestTick(const Count& count) {
   double longest = 0;
   for (const Reading& reading : count.readings) {
@@ -75,7 +76,7 @@ double LongestTick(const Count& count) {
   return longest;
 }
 
-// A cross-timestamp is a bracket as wide as its roundings.
+// Converts a cross-timestamp to a bracket that is as wide as its rounding errors.
 bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, double tick_ns,
              double error_ns, Node* node) {
   const Sample& sample = reading.sample;
@@ -83,7 +84,7 @@ bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, d
       sample.ptm_host_ns - sample.host_before_ns, sample.host_after_ns - sample.ptm_host_ns)));
   const double reach = kMaxRatio * apart + 2 * line.ns_per_tick();
   if (line.wraps() && reach > 0.5 * line.wrap_ns()) return false;
-  // A jump between the two readings puts the pair on the other side of it, or not.
+  // If a jump was between the two readings, it is not known on which side of it the pair is.
   for (const Era& era : count.eras) {
     const double jump = static_cast<double>(era.from) * line.ns_per_tick();
     if (std::abs(jump - reading.position_ns) <= reach) return false;
@@ -92,14 +93,14 @@ bool PtmNode(const TickLine& line, const Count& count, const Reading& reading, d
       reading.position_ns + line.Distance(sample.device_ticks, sample.ptm_device_ticks);
   const double offset = static_cast<double>(sample.ptm_host_ns - count.base_host_ns) - position;
   *node = Bracket(position, {offset - tick_ns - error_ns, offset + 1 + error_ns});
-  // Not believed when the bracket beside it says otherwise, at any possible rate.
+  // The pair must agree with its own bracket at some possible rate.
   const Range bracket = GateOf(count, reading);
   const double drift = (kMaxRatio - 1) * std::abs(position - reading.position_ns);
   return node->gate.hi >= bracket.lo - drift && node->gate.lo <= bracket.hi + drift;
 }
 
-// Brackets, cross-timestamps good to ptm_error_ns (negative: none) but for those at the
-// positions left_out, in order, and cuts.
+// Makes nodes of brackets, cross-timestamps and cuts. Cross-timestamps have the error ptm_error_ns
+// (if negative, none are used) and are omitted at the sorted positions left_out.
 std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
                           const Range& slopes, double ptm_error_ns,
                           std::span<const double> left_out, uint64_t* rejected) {
@@ -142,15 +143,15 @@ std::vector<Node> NodesOf(const TickLine& line, const Count& count, std::span<co
   const Node* bracket = nullptr;
   for (Node& node : nodes) {
     node.witness = node.gate.hi - node.gate.lo <= limit;
-    // Pairs lie right behind their own brackets.
+    // A pair directly follows its own bracket.
     node.repeated = node.ptm && bracket != nullptr && bracket->witness;
     if (!node.ptm) bracket = &node;
   }
   return nodes;
 }
 
-// How far apart pairs of a smooth stretch usually are, by the time between them: half of
-// the time lies in gaps no longer.
+// Returns the usual distance between pairs, weighted by time: gaps up to this long make up half of
+// the time.
 double UsualGapNs(std::span<const Node> nodes) {
   std::vector<double> gaps;
   double last = kInfinity, sum = 0;
@@ -167,8 +168,8 @@ double UsualGapNs(std::span<const Node> nodes) {
   return 0;
 }
 
-// Half the spread of pairs around the best curve that bends by at most `curvature`, if
-// that is below `limit`; else infinite. nodes: pairs believed to `believed_ns`.
+// Returns half the spread of pairs around the best curve that bends by at most `curvature` if it is
+// below `limit`, otherwise infinity. `nodes` are pairs with an assumed error of `believed_ns`.
 double HalfSpread(std::span<const Node> nodes, const Motion& motion, double believed_ns,
                   double limit) {
   std::vector<Node> pairs;
@@ -187,14 +188,13 @@ double HalfSpread(std::span<const Node> nodes, const Motion& motion, double beli
   return enough;
 }
 
-// How far cross-timestamps can be trusted. Nothing shows the error of a pair, so it is
-// taken from how far all of them disagree: if some err to either side of the truth, or not
-// at all, none errs by more than their spread around a curve that runs as the clock did.
-// Of the curves that the assumed wander allows that is the one that makes the sum least of
-// the spread and of what a bend can hide of it: a pair between two others, both as far away
-// as is usual, can be off by curvature * gap^2 / 2 and still lie on the curve. Pairs that
-// contradict the others wherever these lie within `limit` are no cross-timestamps, and left
-// out; *left_out gets their positions. Negative: they agree with nothing.
+// Returns the error of cross-timestamps. As it cannot be measured, it is derived from how much they
+// disagree: if some of them err in either direction or not at all, none errs by more than their
+// spread around a curve that follows the clock. Among the curves that the assumed drift allows,
+// this is the one with the smallest sum of the spread and of the error that its bend can hide: a
+// pair between two others at the usual distance can be off by curvature * gap^2 / 2 and still be on
+// the curve. Pairs that contradict the others even within `limit` are not used, and *left_out gets
+// their positions. Returns a negative number if they agree with nothing.
 double PtmError(const TickLine& line, const Count& count, std::span<const CutMark> cuts,
                 const Options& options, const Motion& motion, size_t pieces,
                 std::vector<double>* left_out) {
@@ -206,7 +206,7 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
     const Range gate = GateOf(count, reading);
     narrowest = std::min(narrowest, gate.hi - gate.lo);
   }
-  // Pairs not clearly better than the brackets add nothing.
+  // Pairs that are hardly better than the brackets add nothing.
   const double limit = kUsefulPair * narrowest;
   const double rounding = 0.5 * (LongestTick(count) + 1);
   const double believed = kFarOff * limit - rounding;
@@ -241,14 +241,14 @@ double PtmError(const TickLine& line, const Count& count, std::span<const CutMar
   return error + rounding <= limit ? error : -1;
 }
 
-// Splits long stretches, so that the chord between nodes is near the curve.
+// Splits long gaps, so that the chord between nodes is close to the curve.
 std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   std::vector<Node> filled;
   const double span_ns = nodes.back().position_ns - nodes.front().position_ns;
   double step_ns = curvature > 0 ? std::sqrt(8 * kChordNs / curvature) * 1e9 : span_ns;
   const size_t limit = std::max(kMinFillers, kFillersPerNode * nodes.size());
   step_ns = std::max(step_ns, span_ns / static_cast<double>(limit));
-  // As many as that also where the clock ran many times faster than it should have.
+  // Limits the number also where the clock ran many times faster than it should.
   double steps = 0;
   for (size_t i = 1; i < nodes.size() && step_ns > 0; ++i) {
     steps += (nodes[i].position_ns - nodes[i - 1].position_ns) / step_ns *
@@ -273,10 +273,10 @@ std::vector<Node> WithFillers(std::span<const Node> nodes, double curvature) {
   return filled;
 }
 
-// The estimate, how bent it may be and how far from the edges of its gates it runs:
-// the straightest curve that passes with ease, and of these the one with the widest
-// margin. Were the samples squeezed onto a curve that they do not lie on, the margin
-// would be far below half the narrowest bracket.
+// Chooses the estimate's bend and its distance from the edges of the gates: the straightest curve
+// that passes with ease and, among those, the one with the widest margin. If samples had to be
+// squeezed onto a curve that they are not on, the margin would be far below half the narrowest
+// bracket.
 void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* stretch) {
   double narrowest = kInfinity;
   std::vector<Node> brackets;
@@ -309,7 +309,7 @@ void ChooseEstimate(std::span<const Node> nodes, const Motion& bounds, Stretch* 
   stretch->mid_margin = kNearlyWidest * margin;
 }
 
-// The first and the last bracket; 0 if there is none.
+// Returns the indexes of the first and the last bracket, or 0 if there is none.
 std::pair<size_t, size_t> EndsOf(std::span<const Node> nodes) {
   size_t first = nodes.size(), last = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -330,7 +330,7 @@ Stretch MakeStretch(std::span<const Node> nodes, const Motion& motion) {
 
 }  // namespace
 
-// The counter showed t from t on until t + 1 began; host times are rounded outwards.
+// The counter showed t from t until t + 1; host times are rounded outwards.
 Range GateOf(const Count& count, const Reading& reading) {
   const auto offset = [&](int64_t ns) {
     return static_cast<double>(ns - count.base_host_ns) - reading.position_ns;
@@ -361,8 +361,8 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
   }
   if (pieces.size() > 1 || !announced.is_first || !announced.is_last) {
     pieces = SplitUntested(nodes, std::move(pieces));
-    // Too short to be trusted: their brackets hold, the curve between them does not. But that the
-    // clock broke before them it does show, and where that may have been.
+    // Pieces this short are not trusted: their brackets hold, but not the curve between them. They
+    // still show that the clock broke before them, and where that may have been.
     const auto is_short = [](const Piece& piece) { return piece.witnesses < kMinWitnesses; };
     for (size_t p = 1; p < pieces.size(); ++p) {
       if (is_short(pieces[p])) LeaveOpen(nodes, breaks, &pieces[p - 1], pieces[p]);
@@ -389,7 +389,8 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     draft.step_front = step;
     draft.stretches.push_back(MakeStretch(span, motion));
   };
-  // Brackets of no piece: a curve of one knot each. Whether there were any.
+  // Adds brackets outside of pieces as curves with a single knot each. Returns whether there were
+  // any.
   const auto add_loose = [&](size_t first, size_t end) {
     const size_t before = drafts.size();
     for (size_t i = first; i < end; ++i) {
@@ -405,7 +406,7 @@ std::vector<Draft> MakeDrafts(const TickLine& line, const Count& count, const Cu
     const bool is_first = next == 0;
     const bool step = is_step[static_cast<size_t>(&piece - pieces.data())];
     const bool loose = add_loose(next, piece.first);
-    // Cuts before the first sample and after the last belong to the pieces there.
+    // Cuts before the first sample and after the last one belong to the pieces there.
     const bool to_end = piece.last >= last_bracket && announced.is_last;
     const bool from_start = is_first && !loose && announced.is_first;
     add(from_start ? 0 : piece.first, to_end ? nodes.size() - 1 : piece.last, step && !loose);

@@ -7,7 +7,7 @@
 namespace acceltrace::clock::internal {
 namespace {
 
-// Samples of a 1 GHz clock that runs at `ratio` of that, each `gap_ns` of the host's.
+// Samples of a 1 GHz clock that runs at `ratio` of that rate, one each `gap_ns` of host time.
 Count CountAt(const TickLine& line, double ratio, double gap_ns, size_t samples) {
   Count count;
   count.eras.push_back({});
@@ -41,8 +41,8 @@ size_t NodesOf(double ratio, double gap_ns, size_t samples) {
 
 }  // namespace
 
-// At a thousandth of its rate a clock may bend a million times as much on its own line, which
-// took a thousand times as many nodes to follow.
+// At a thousandth of its nominal rate a clock may bend a million times as much on its own time
+// line. Following that once took a thousand times as many nodes.
 TEST_CASE("A clock far slower than it should be takes no more nodes than others") {
   constexpr size_t kSamples = 20;
   const size_t usual = NodesOf(1, 100e9, kSamples);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long something took on the device: of times on one curve only the rate is uncertain.
+// Computes durations on the device. For two times on the same curve, only the rate is uncertain.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -17,11 +17,11 @@ using internal::Knot;
 using internal::MapData;
 using internal::Range;
 
-// Knots between two times for which slopes are looked up: for longer times the bounds of
-// the times themselves are as good.
+// The number of knots between two times up to which slopes are looked up. For longer durations, the
+// difference of the times has bounds that are as good.
 constexpr ptrdiff_t kMaxKnots = 64;
 
-// How far a duration may be off since announced changes came anywhere within a tick.
+// Returns how far a duration may be off because announced changes happen anywhere within a tick.
 double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto before = [&](size_t cut, double ns) { return curve.knots[cut].position_ns < ns; };
   auto cut = std::lower_bound(curve.cuts.begin(), curve.cuts.end(), from_ns - tick_ns, before);
@@ -35,7 +35,8 @@ double BlurWithin(const Curve& curve, double from_ns, double to_ns, double tick_
   return blur_ns;
 }
 
-// Host ns less nominal ns from one position to a later one of a curve: what its slopes allow.
+// Returns the range of host ns minus nominal ns from one position on a curve to a later one, as far
+// as the slopes determine it.
 Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_ns) {
   const auto after = [&](double position_ns) {
     return curve.knots.begin() + static_cast<ptrdiff_t>(curve.KnotAfter(position_ns));
@@ -53,8 +54,8 @@ Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_
     const bool has_left = next != curve.knots.begin(), has_right = next != curve.knots.end();
     const double left_ns = has_left ? std::prev(next)->position_ns : at_ns;
     const double right_ns = has_right ? next->position_ns : end_ns;
-    // Away from a knot the slope may have swung by as much as bends allow; between two it
-    // must come back, or has come from there.
+    // Away from a knot the slope may swing as far as bends allow; between two knots it must also
+    // return, or have come from the other knot.
     const double bend = std::max(has_left ? std::prev(next)->bend : 1, has_right ? next->bend : 1);
     const double swing = curve.curvature * bend * (right_ns - left_ns) * 1e-9;
     if (has_left) take(std::prev(next)->slope_lo, std::prev(next)->slope_hi);
@@ -69,7 +70,7 @@ Range DriftWithin(const Curve& curve, double from_ns, double to_ns, double tick_
   }
 }
 
-// Rates between two times, in host ns per nominal ns.
+// Returns the range of rates between two times, in host ns per nominal ns.
 Range TickLengths(const MapData& data, const DeviceTime& from, const DeviceTime& to) {
   const Range any{1 / data.rates.hi, 1 / data.rates.lo};
   if (from.epoch != to.epoch || from.epoch == kNoEpoch) return any;
@@ -112,7 +113,7 @@ Interval Map::Duration(const DeviceTime& begin, const DeviceTime& end) const {
     const auto from = static_cast<int64_t>(begin.ticks - curve.base_ticks);
     const auto to = static_cast<int64_t>(end.ticks - curve.base_ticks);
     if (to >= from) {
-      // Each lies anywhere within its tick.
+      // Each time is anywhere within its tick.
       const double tick_ns = data_->line.ns_per_tick();
       const double from_ns = data_->PositionNs(from), to_ns = data_->PositionNs(to);
       const double inner_ns = std::max(0.0, to_ns - from_ns - tick_ns);
@@ -140,7 +141,7 @@ Interval Map::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& fro
   const double tick_ns = data_->line.ns_per_tick();
   const double lo = static_cast<double>(lo_ticks) * tick_ns * tick.lo;
   const double hi = static_cast<double>(hi_ticks) * tick_ns * tick.hi;
-  // Likeliest at the rate between the two.
+  // The most likely rate is the mean rate between the two times.
   const Interval whole = Duration(from, to);
   const double ticked = static_cast<double>(static_cast<int64_t>(to.ticks - from.ticks));
   double rate = 0.5 * (tick.lo + tick.hi);

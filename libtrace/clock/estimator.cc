@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From samples, cuts and constraints to a map. The steps: counts (counts.cc),
-// smooth stretches (drafts.cc), tubes (tube.cc), curves (fit.cc), quality.
+// Builds a map from samples, cuts and constraints. The steps are: counts (counts.cc), smooth
+// stretches (drafts.cc), tubes (tube.cc), curves (fit.cc), and quality.
 #include "libtrace/clock/estimator.h"
 
 #include <algorithm>
@@ -33,24 +33,24 @@ using internal::Rates;
 using internal::Stretch;
 using internal::TickLine;
 
-// The device says how large a change was; it is taken to be from none to twice that.
+// A change may be anything from nothing to twice the announced size.
 constexpr double kKickSlack = 1;
-// A frequency announced in mHz may round away a small part of the change: 1 ppb.
+// Frequencies announced in mHz may round off a small part of a change, at most 1 ppb.
 constexpr double kKickRoundingNsPerS = 1;
-// Farther than any place on the count that a change was on, ns.
+// Farther (in ns) than any place on the count that a change belongs to.
 constexpr double kElsewhere = 1e18;
-// A clock without neighbours is not limited by them.
+// The limit of a clock without a neighbouring curve.
 constexpr int64_t kNoLimit = 4'000'000'000'000'000'000;
 
-// A clock with more curves than these, and fewer samples to each, is none: its map would take a
-// kilobyte for each pair of samples and know nothing.
+// If there are more curves than this, with few samples each, the clock is unusable: its map would
+// take a kilobyte for each pair of samples and have no information.
 constexpr size_t kMostCurves = 4096, kFewSamples = 16;
-// Ratios of frequencies that are announced and cannot be meant.
+// Announced ratios of frequencies outside of this range are ignored.
 constexpr double kMinRatio = 1e-4, kMaxRatio = 1e4;
-// Announced rates, with this to spare.
+// The tolerance that is added to announced rates.
 constexpr double kRatioSlack = 0.05;
 
-// The curves around each one limit where it can lead to.
+// Limits where each curve can lead to by its neighbours.
 void SetLimits(std::vector<Curve>* curves) {
   const auto host = [](const Curve& curve, double position_ns, double offset) {
     return internal::HostNs(curve.base_host_ns, position_ns + offset);
@@ -79,7 +79,7 @@ void SetLimits(std::vector<Curve>* curves) {
   }
 }
 
-// Where orders of events say so. False: nowhere.
+// Breaks curves where enough orders contradict them. Returns false if there is no such place.
 bool BreakCurves(const std::vector<internal::Wrong>& contradictions, std::vector<Draft>* drafts) {
   std::vector<std::vector<double>> wrong(drafts->size());
   for (const auto& [draft, position_ns, below, above] : contradictions) {
@@ -95,7 +95,7 @@ bool BreakCurves(const std::vector<internal::Wrong>& contradictions, std::vector
     std::sort(wrong[i].begin(), wrong[i].end());
     bool before = false, after = false;
     Draft draft = (*drafts)[i];
-    // What the orders said of the curve as a whole says nothing of its parts.
+    // The bars were tightest for the curve as a whole, and need not be for its parts.
     for (Stretch& stretch : draft.stretches) {
       const auto is_bar = [](const Node& node) { return node.kind == Node::Kind::kConstraint; };
       std::erase_if(stretch.nodes, is_bar);
@@ -109,7 +109,7 @@ bool BreakCurves(const std::vector<internal::Wrong>& contradictions, std::vector
   return true;
 }
 
-// Breaks the curves before the first bracket of all, or after the last.
+// Breaks the curves before the first bracket, after the last one, or at both ends.
 void BreakEnds(bool front, bool back, std::vector<Draft>* drafts) {
   constexpr double kBeyond = 1e18;
   bool before = false, after = false;
@@ -132,8 +132,8 @@ void FitDrafts(std::vector<Draft>* drafts, MapData* data) {
   SetLimits(&data->curves);
 }
 
-// Curves with what the orders of events show. Where these contradict the samples, or each other,
-// too often for it to be their fault, the curve is broken and fitted again.
+// Fits the curves to the orders of events as well. If too many orders contradict the samples or
+// each other to be wrong themselves, the curve is broken there and fitted again.
 void FitOrders(const Constraints& constraints, std::vector<Draft>* drafts, MapData* data) {
   constexpr int kMaxRounds = 4;
   for (int round = 0;; ++round) {
@@ -144,14 +144,14 @@ void FitOrders(const Constraints& constraints, std::vector<Draft>* drafts, MapDa
       FitDrafts(drafts, data);
       bars = SortBars(*data, *drafts, constraints, &wrong, &data->quality.constraints);
     }
-    uint64_t unmet = 0;  // they are found again below
+    uint64_t unmet = 0;  // unused, since the search below finds them again
     for (size_t i = 0; i < drafts->size(); ++i) {
       if (!bars[i].any()) continue;
       bars[i].AddTo(&(*drafts)[i]);
       data->curves[i] = FitCurve(&(*drafts)[i], &unmet);
     }
     SetLimits(&data->curves);
-    // Of many in one place only the tightest are in the curve; the others are a test of it.
+    // Only the tightest orders of each place were used for the curve; the others are a test of it.
     internal::FindWrong(*data, constraints, &wrong);
     if (may_break && BreakCurves(wrong, drafts)) {
       FitDrafts(drafts, data);
@@ -167,7 +167,7 @@ void FitOrders(const Constraints& constraints, std::vector<Draft>* drafts, MapDa
   }
 }
 
-// The first bracket of a draft, or the last; null if it has none.
+// Returns the first or the last bracket of a draft, or nullptr if it has none.
 const Node* EndBracket(const Draft& draft, bool last) {
   const Node* end = nullptr;
   for (const Stretch& stretch : draft.stretches) {
@@ -180,8 +180,8 @@ const Node* EndBracket(const Draft& draft, bool last) {
   return end;
 }
 
-// Whether a reading may have been made after the last sample, or before the first. What was
-// announced of the clock beyond them is on the same curve, and no sample.
+// Returns true if a reading may have been made after the last sample, or before the first one.
+// Announced changes outside of the samples extend the curve, but are not samples.
 bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const Window& when,
                   bool at_end) {
   const Node* bracket = EndBracket(draft, at_end);
@@ -201,8 +201,9 @@ bool MayBeOutside(const MapData& data, const Draft& draft, uint64_t ticks, const
          });
 }
 
-// Breaks drafts of a count where a change of rate was announced and another one may have been lost
-// between the same two samples: for how long its rate held no sample shows. losses: in order.
+// Breaks the drafts of a count where a change of rate was announced and another one may have been
+// lost between the same two samples, since no sample shows for how long its rate held. `losses`
+// must be sorted.
 std::vector<Draft> BreakBesideLosses(std::vector<Draft> drafts, const Count& count,
                                      const Cuts& cuts, std::span<const Window> losses) {
   std::vector<double> wrong;
@@ -232,7 +233,7 @@ std::vector<Draft> BreakBesideLosses(std::vector<Draft> drafts, const Count& cou
   return broken;
 }
 
-// What the device announced, in order.
+// What the device announced, in order of time.
 struct Announced {
   std::vector<Jump> jumps;
   Rates rates;
@@ -254,11 +255,12 @@ Announced Gather(const TickLine& line, const std::vector<Change>& changes, doubl
   return notices;
 }
 
-// Whether a clock ran at a rate until a position, by the last readings of its count that are far
-// enough apart; false too if there are none after a change on another count.
+// Returns true if a clock ran at a rate until a position, as shown by the last readings of its
+// count that are far enough apart. If there are none since a change, that is only true if the
+// change was on the same count.
 bool RanAt(const TickLine& line, const Count& count, double ratio, double from_ns, double to_ns) {
-  // Readings so far apart give a rate, at a round trip of a microsecond, to a tenth of what is
-  // needed.
+  // At a round trip of a microsecond, readings this far apart determine the rate ten times better
+  // than needed.
   constexpr double kEnoughNs = 1e7;
   constexpr double kSlack = 2;
   const auto& readings = count.readings;
@@ -283,7 +285,7 @@ bool RanAt(const TickLine& line, const Count& count, double ratio, double from_n
   return true;
 }
 
-// Changes of frequency, each on the count where it lies nearest to a sample.
+// Assigns each change of frequency to the count on which it is nearest to a sample.
 std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& counts,
                             const std::vector<Change>& changes, double nominal_hz) {
   std::vector<Cuts> cuts(counts.size());
@@ -291,7 +293,7 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
     cuts[c].is_first = c == 0, cuts[c].is_last = c + 1 == cuts.size();
   }
   double last_hz = 0;
-  // The last change's place.
+  // The count and the position of the last change.
   size_t last_on = counts.size();
   double last_at = 0;
   uint32_t jumps = 0;
@@ -309,7 +311,7 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
         const double near = near_ns == Window::kMin ? last : PositionAt(count, near_ns);
         const double position =
             line.Position(count.base_ticks, line.Mask(change.ticks + era.shift), near);
-        // Where both ends and the guess agree best.
+        // Prefer the count where both the samples and the guess agree best.
         const double outside = std::max({0.0, first - position, position - last}) +
                                (near_ns == Window::kMin ? 0 : 1e-3 * std::abs(position - near)) +
                                (internal::MayBe(count, position, change.when) ? 0 : kElsewhere);
@@ -324,7 +326,8 @@ std::vector<Cuts> PlaceCuts(const TickLine& line, const std::vector<Count>& coun
                best < counts.size() &&
                RanAt(line, counts[best], last_hz / nominal_hz,
                      best == last_on ? last_at : -kInfinity, mark.position_ns)) {
-      // Of a clock that changed unannounced since the last one only the new rate is known.
+      // If the clock changed without announcement since the last change, only the new rate is
+      // known.
       mark.turn = 1e9 * nominal_hz * (1 / change.hz - 1 / last_hz);
       mark.kick = kKickSlack * std::abs(mark.turn) + kKickRoundingNsPerS;
     }
@@ -354,7 +357,7 @@ Status CheckClock(const std::vector<Draft>& drafts, uint64_t samples) {
                        " times, every few of them: look for errors of the driver's sampling");
 }
 
-// Something broke between one draft and the next.
+// Marks the ends between one draft and the next as broken.
 void MarkEnds(const std::vector<Cuts>& cuts, std::vector<Draft>* drafts) {
   for (size_t i = 0; i < drafts->size(); ++i) {
     Draft& draft = (*drafts)[i];
@@ -430,7 +433,7 @@ Result<Map> MapBuilder::Build() const {
       tail.smooth_back && std::any_of(lost_before_.begin(), lost_before_.end(),
                                       [&](const Reading& r) { return outside(r, true); });
   if (lost_front || lost_back) {
-    // What else was announced beyond the samples has no place there then.
+    // Other changes announced beyond the samples cannot be placed then.
     BreakEnds(lost_front, lost_back, &drafts);
     FitDrafts(&drafts, data.get());
   }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device ticks to host time, with bounds. The method and its proofs: docs/clocks.md.
+// Converts device ticks to host times with bounds. docs/clocks.md explains the method and proves
+// the bounds.
 //
 //   MapBuilder builder(ClockInfo::From(device.clock()));
 //   builder.Add(clock_batch);            // every ClockBatch of the device, any order
 //   builder.AddCut(ticks, cut, near_ns); // what the device said of its clock
-//   builder.AddConstraints(constraints); // what the order of events shows, optional
+//   builder.AddConstraints(constraints); // from the order of events, optional
 //   Result<Map> map = builder.Build();
 //   Interval when = map->ToHost(ticks, near_ns);
 //
-// Host times are CLOCK_MONOTONIC ns. Ticks are raw: as wide as the device's
-// counter, wrapped, starting anew at a reset. Nothing is ever moved to make an
-// order look right: what contradicts is left out, counted and for the caller to report.
+// Host times are CLOCK_MONOTONIC in ns. Ticks are raw: they have the width of the device's counter,
+// wrap, and restart at a reset. No time is ever moved to make an order look right. Whatever
+// contradicts the samples is left out and counted, and the caller must report it.
 #ifndef LIBTRACE_CLOCK_ESTIMATOR_H_
 #define LIBTRACE_CLOCK_ESTIMATOR_H_
 
@@ -27,8 +28,8 @@
 
 namespace acceltrace::clock {
 
-// When something happened on the host's clock: certainly within [lo_ns, hi_ns],
-// at mid_ns by the best estimate.
+// The time of an event on the host's clock: certainly within [lo_ns, hi_ns], and mid_ns by the best
+// estimate.
 struct Interval {
   int64_t lo_ns = 0;
   int64_t mid_ns = 0;
@@ -38,31 +39,32 @@ struct Interval {
   bool Contains(int64_t time_ns) const { return lo_ns <= time_ns && time_ns <= hi_ns; }
 };
 
-// "Not known which": the ticks of such a time differ from others' by nobody knows how much.
+// The epoch of times whose ticks cannot be compared to any others, since it is not known on which
+// curve they are.
 inline constexpr uint32_t kNoEpoch = std::numeric_limits<uint32_t>::max();
 
-// A reading of a device clock, and what became of it.
+// A reading of a device clock, converted.
 struct DeviceTime {
-  uint64_t raw_ticks = 0;  // as the device wrote it
-  // Continued over wraps and over jumps that the device announced: what the clock would have
-  // shown, were it wider and never set. Within one epoch differences are elapsed ticks;
-  // between epochs (an unannounced jump, a reset) they mean nothing.
+  uint64_t raw_ticks = 0;  // as written by the device
+  // The ticks continued over wraps and announced jumps: what a wider clock that was never set would
+  // have shown. Within an epoch, differences are elapsed ticks; between epochs (across an
+  // unannounced jump or a reset) they mean nothing.
   uint64_t ticks = 0;
   uint32_t epoch = kNoEpoch;
-  // The instant, which lies within [ticks, ticks + 1) on the device's clock.
+  // The instant at which the device's clock was within [ticks, ticks + 1).
   Interval host;
 };
 
-// Of device times, as long as each other. raw_ticks are those that were asked for.
+// Columns of device times, all of the same length. raw_ticks are those that the caller asked for.
 struct TimeColumns {
   uint64_t* ticks = nullptr;
   uint32_t* epoch = nullptr;
-  // mid_ns, and how far lo_ns and hi_ns are from there.
+  // mid_ns, and the distances of lo_ns and hi_ns from it.
   int64_t* mid_ns = nullptr;
   uint64_t *before_ns = nullptr, *after_ns = nullptr;
 };
 
-// What is known of a device clock beforehand.
+// What is known of a device clock in advance.
 struct ClockInfo {
   double nominal_hz = 0;
   uint32_t bits = 64;  // the counter wraps at 2^bits
@@ -73,64 +75,63 @@ struct ClockInfo {
 };
 
 struct Options {
-  // The fastest that the frequency may wander without a step; see docs/clocks.md
-  // for where the number comes from. A trace that shows more raises it.
+  // The fastest that the frequency may drift without a step; docs/clocks.md derives the number. A
+  // trace that shows more raises it.
   double max_drift_ppm_per_s = 2.0;
-  // The least error of a cross-timestamp beyond the rounding of its values. PTM's
-  // timestamps count whole ns, and half the difference of two spans of them is the
-  // correction. Pairs that scatter more are believed less.
+  // The least error of a cross-timestamp, in addition to the rounding of its values. PTM's
+  // timestamps count whole ns, and half the difference of two spans of them is the correction.
+  // Pairs that scatter more get a larger error.
   double ptm_error_ns = 1.0;
 };
 
-// One reading of the device clock: it showed `device_ticks` at an instant within
-// [host_before_ns, host_after_ns]: rounded down and up, so that their middle is that
-// of the read.
+// A reading of the device clock: it showed `device_ticks` at an instant within [host_before_ns,
+// host_after_ns]. These are rounded down and up, so that their middle is that of the read.
 struct Sample {
   int64_t host_before_ns = 0;
   int64_t host_after_ns = 0;
   uint64_t device_ticks = 0;
-  // Cycle counter reads inside the bracket; both 0 = none.
+  // Reads of the cycle counter within the bracket; both 0 = none.
   uint64_t tsc_before = 0;
   uint64_t tsc_after = 0;
-  // A cross-timestamp of the link: both clocks at one instant.
+  // A cross-timestamp of the link: the values of both clocks at the same instant.
   bool has_ptm = false;
   uint64_t ptm_device_ticks = 0;
   int64_t ptm_host_ns = 0;
 };
 
-// The samples of a batch, appended.
+// Appends the samples of a batch.
 void AppendSamples(const proto::ClockBatch& batch, std::vector<Sample>* samples);
 
-// Where the clock is not one smooth curve, as the device announced.
+// The kinds of announced interruptions of a clock.
 enum class Cut : uint8_t {
-  kFrequency,  // another frequency from these ticks on, no jump
-  kReset,      // counting anew: `ticks` are the first of the new count
-  kJump,       // the count was set: it showed `before`, then `ticks`
+  kFrequency,  // another frequency from these ticks on, without a jump
+  kReset,      // the count restarts: `ticks` are the first of the new count
+  kJump,       // the count was set: the clock showed `before`, then `ticks`
 };
 
-// Such a place, as the device announced it.
+// An interruption that the device announced.
 struct Change {
   Cut cut = Cut::kFrequency;
-  uint64_t ticks = 0;   // raw, the first ones after it
-  uint64_t before = 0;  // of a jump: raw, the last ones before it
-  double hz = 0;        // the frequency from then on, 0 = not announced
+  uint64_t ticks = 0;   // raw, the first ones after the change
+  uint64_t before = 0;  // for a jump: raw, the last ones before it
+  double hz = 0;        // frequency after the change, 0 = not announced
   Window when;
 };
 
-// How well a clock is known, for people and for JSON.
+// How well a clock is known, for reports and JSON.
 struct Quality {
-  uint64_t samples = 0;  // given
+  uint64_t samples = 0;  // all that were added
   uint64_t samples_used = 0;
   uint64_t samples_rejected = 0;  // contradicted by their neighbours, or malformed
-  uint64_t samples_wrong = 0;     // of those: not merely left open, and no cross-timestamp
+  uint64_t samples_wrong = 0;     // of those, without the undecided ones and cross-timestamps
   uint64_t ptm_samples = 0;
-  uint64_t constraints = 0;           // given
+  uint64_t constraints = 0;           // all that were added
   uint64_t constraints_rejected = 0;  // contradicted by the samples: causality violations
-  uint32_t pieces = 0;                // smooth stretches
-  uint32_t resets = 0;                // counts that began anew, unannounced
-  uint32_t jumps = 0;                 // announced
+  uint32_t pieces = 0;                // smooth parts
+  uint32_t resets = 0;                // unannounced restarts of the count
+  uint32_t jumps = 0;                 // announced ones
   uint32_t steps = 0;
-  int64_t first_ns = 0, last_ns = 0;  // of the samples used
+  int64_t first_ns = 0, last_ns = 0;  // of the samples in use
   double offset_ns = 0;               // host time minus nominal device time at the last sample
   double rate_ppm = 0;                // device frequency against nominal, mean of the last piece
   double rate_min_ppm = 0, rate_max_ppm = 0;                             // over all pieces
@@ -144,49 +145,49 @@ namespace internal {
 struct MapData;
 }
 
-// Immutable, cheap to copy, safe to use from several threads.
+// Immutable, cheap to copy and thread-safe.
 class Map {
  public:
   static constexpr int64_t kNoHint = std::numeric_limits<int64_t>::min();
 
-  Map() = default;  // not valid
+  Map() = default;  // an invalid map
   explicit Map(std::shared_ptr<const internal::MapData> data) : data_(std::move(data)) {}
 
   bool valid() const { return data_ != nullptr; }
 
-  // Only when valid(). near_ns: a host time less than half a wrap away from the
-  // event (its job's submission, the clock sample before it in the stream). It
-  // chooses the wrap, and the count after or before a reset; without it a wrapped
-  // or reset clock is taken to be at its last count.
+  // Must only be called on a valid map. near_ns is a host time less than half a wrap from the
+  // event, such as its job's submission or the clock sample before it in the stream. It selects the
+  // wrap, and the count before or after a reset. Without it, a wrapped or reset clock is assumed to
+  // be in its last count.
   Interval ToHost(uint64_t ticks, int64_t near_ns = kNoHint) const;
-  // The same for a column; near_ns empty or as long as ticks. Ticks in order of
-  // time convert fastest.
+  // Converts a column; near_ns is empty or as long as ticks. Conversion is fastest if ticks are
+  // ordered by time.
   void ToHost(std::span<const uint64_t> ticks, std::span<const int64_t> near_ns,
               std::span<Interval> out) const;
-  // A duration between two ticks of one smooth stretch, in ns, with bounds that
-  // are tighter than the difference of two intervals: the offset cancels.
+  // Returns the duration in ns between two ticks of one smooth part. Its bounds are tighter than
+  // the difference of two intervals, since the offset cancels.
   Interval Duration(uint64_t begin_ticks, uint64_t end_ticks, int64_t near_ns = kNoHint) const;
 
-  // A reading, whose wrap and count are chosen by what is known
-  // of its time. Where several are possible the interval covers all of them, and the epoch
-  // is kNoEpoch.
+  // Converts a reading whose wrap and count are selected by its window. If several are possible,
+  // the interval covers all of them and the epoch is kNoEpoch.
   DeviceTime Locate(uint64_t raw_ticks, const Window& window) const;
-  // The ticks alone say when: Locate takes no notice of its window.
+  // Returns true if the ticks alone determine the time, so that Locate ignores the window.
   bool NeedsNoWindow() const;
-  // Locate() of each gives these very ticks, and the only epoch. Only if NeedsNoWindow().
+  // Returns true if Locate() would return these very ticks, all in the only epoch. Requires
+  // NeedsNoWindow().
   bool AreTicksPlain(std::span<const uint64_t> raw_ticks) const;
-  bool AreTicksPlain() const;  // of any
-  // Locate() of each. Only if NeedsNoWindow(); fast where times are in order, about.
+  bool AreTicksPlain() const;  // the same for all possible ticks
+  // Calls Locate() for each reading. Requires NeedsNoWindow(); fast if times are roughly in order.
   void LocateAll(std::span<const uint64_t> raw_ticks, const TimeColumns& out) const;
-  // So many elapsed ticks before a reading, on the same count: a time that the device
-  // computed from it and did not read.
+  // Returns the time that was `ticks` elapsed ticks earlier on the same count. It is meant for
+  // times that the device computed instead of reading its clock.
   DeviceTime Before(const DeviceTime& time, uint64_t ticks) const;
-  // From one reading to another that the device made later (or as late), in ns. Bounds
-  // allow for the rounding of both to whole ticks; within an epoch only the rate is
-  // uncertain, else the bounds are those of the two times. Never below zero.
+  // Returns the time from one reading to another that the device made at the same time or later, in
+  // ns. The bounds allow for the rounding of both to whole ticks. Within an epoch only the rate is
+  // uncertain, otherwise the bounds are those of the two times. Never below zero.
   Interval Duration(const DeviceTime& begin, const DeviceTime& end) const;
-  // How long lo_ticks to hi_ticks elapsed ticks take that lie between the two times.
-  // Rounding is for the caller: n readings' worth of it make lo and hi.
+  // Returns how long lo_ticks to hi_ticks elapsed ticks take that are between the two times.
+  // Rounding is left to the caller, who must widen the range for all readings involved.
   Interval Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
                   const DeviceTime& to) const;
 
@@ -205,26 +206,25 @@ class MapBuilder {
   void Add(const proto::ClockBatch& batch) { AppendSamples(batch, &samples_); }
   void Add(const Sample& sample) { samples_.push_back(sample); }
   size_t samples() const { return samples_.size(); }
-  // Drops every second sample but the last: bounds get wider, not wrong.
+  // Drops every second sample except for the last: bounds get wider, but stay correct.
   void Thin();
-  // In order of time. Of frequencies only the change is taken, give or take as much again.
-  // Jumps are undone by their announced size, as if they had not been.
+  // Must be called in order of time. A change of frequency is used with an uncertainty of its own
+  // size. Jumps are undone by their announced size.
   void Add(const Change& change) { changes_.push_back(change); }
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns = Map::kNoHint, double hz = 0);
   void AddConstraints(std::span<const Constraint> constraints);
-  // They are many: not there twice.
+  // Takes the constraints over, since they are too many for a copy.
   void AddConstraints(Constraints&& constraints);
-  // Before (after) a reading some of what the device reported was lost, and changes of its clock
-  // may have been among it. Between samples these show what it was; before the first and after
-  // the last nothing is known then but the order of events.
-  // Where it was, as far as is known, an announced change of rate may not have been the only
-  // one between two samples.
+  // Part of what the device reported before or after a reading was lost, possibly with changes of
+  // its clock. Between samples the samples show such changes; before the first and after the last
+  // sample only the order of events is known then. At the known place of a loss, an announced
+  // change of rate may not have been the only one between two samples.
   void AddLoss(const Window& when) { losses_.push_back(when); }
   void AddLossBefore(uint64_t ticks, const Window& when) { lost_before_.push_back({ticks, when}); }
   void AddLossAfter(uint64_t ticks, const Window& when) { lost_after_.push_back({ticks, when}); }
 
-  // Errors: no nominal frequency; fewer than two samples that agree. May be called
-  // again after more was added.
+  // Fails without a nominal frequency or two samples that agree. May be called again after more was
+  // added.
   Result<Map> Build() const;
 
  private:
@@ -238,7 +238,7 @@ class MapBuilder {
     Window when;
   };
   std::vector<Reading> lost_before_, lost_after_;
-  std::vector<Window> losses_;  // by time
+  std::vector<Window> losses_;  // ordered by time
 };
 
 }  // namespace acceltrace::clock

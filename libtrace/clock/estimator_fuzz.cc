@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The estimator on arbitrary samples, constraints, cuts and questions: no crash, no
-// undefined behaviour, and every interval in order.
+// Runs the estimator on arbitrary samples, constraints, cuts and queries. It must not crash or have
+// undefined behaviour, and the bounds of every interval must be in order.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +21,7 @@ class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
   bool empty() const { return left_ == 0; }
-  // Numbers of any size, small ones more often.
+  // Returns numbers of any size, but small ones more often.
   uint64_t Number() {
     const uint8_t width = Byte() % 9;
     uint64_t value = 0;
@@ -40,7 +40,7 @@ class Input {
   size_t left_;
 };
 
-// What may be known of a time, from nothing to nonsense.
+// Returns a window with any information, or with nonsense.
 Window Known(Input* input, int64_t near_ns) {
   Window window;
   const uint8_t what = input->Byte();
@@ -52,7 +52,7 @@ Window Known(Input* input, int64_t near_ns) {
   return window;
 }
 
-// A sample after the last one, so that most make sense.
+// Adds a sample after the last one, so that most of them make sense.
 void AddSample(Input* input, Sample* sample, MapBuilder* builder) {
   sample->host_before_ns = (sample->host_before_ns + input->TimeNs() / 4) % (int64_t{1} << 61);
   sample->host_after_ns = sample->host_before_ns + static_cast<int64_t>(input->Number() >> 3);
@@ -75,7 +75,7 @@ void AddConstraint(Input* input, MapBuilder* builder) {
 void AddChange(Input* input, const Sample& last, MapBuilder* builder) {
   Change change;
   change.cut = static_cast<Cut>(input->Byte() % 3);
-  // Near the last sample more often than not, so that it matters.
+  // Most are close to the last sample, so that they have an effect.
   const bool near = input->Byte() & 1;
   change.ticks = (near ? last.device_ticks : 0) + input->Number();
   change.before = (near ? last.device_ticks : 0) + input->Number();
@@ -84,7 +84,7 @@ void AddChange(Input* input, const Sample& last, MapBuilder* builder) {
   builder->Add(change);
 }
 
-// A latch: both sides, and nothing else.
+// A latch gives constraints in both directions, but no sample.
 void AddLatch(Input* input, const Sample& last, MapBuilder* builder) {
   Constraint latch;
   latch.ticks = last.device_ticks + input->Number();
@@ -96,7 +96,7 @@ void AddLatch(Input* input, const Sample& last, MapBuilder* builder) {
   builder->AddConstraints({&latch, 1});
 }
 
-// What the map says of these ticks, and of the time from them to the last sample.
+// Queries the map for these ticks, and for the time from them to the last sample.
 void CheckAnswers(const Map& map, uint64_t ticks, int64_t near_ns, const Sample& last) {
   const Interval when = map.ToHost(ticks, near_ns);
   Check(when.lo_ns <= when.mid_ns && when.mid_ns <= when.hi_ns);
@@ -144,7 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         AddLatch(&input, sample, &builder);
         break;
       case 4:
-        // Set anew, unannounced.
+        // The clock is set anew without announcement.
         sample.device_ticks = input.Number();
         break;
       default:

@@ -7,7 +7,7 @@ namespace acceltrace::clock {
 
 namespace {
 
-// A clock of 1 GHz nominal that runs `ppm` fast and shows `start` at host time 0.
+// A clock with a nominal rate of 1 GHz that runs `ppm` fast and shows `start` at host time 0.
 struct Device {
   double ppm = 0;
   uint64_t start = 12345;
@@ -38,7 +38,8 @@ TEST_CASE("times of a steady clock are found within its brackets") {
       const Interval when = map->ToHost(device.At(host_ns));
       CHECK(when.Contains(host_ns));
       CHECK(std::abs(when.mid_ns - host_ns) <= 2);
-      // A round trip, two ticks, and on either side 2.5 ns of chord and one of rounding.
+      // The width has a round trip, two ticks, and on either side 2.5 ns for the chord and one for
+      // rounding.
       CHECK(when.width_ns() <= 600 + 9);
     }
     CHECK(map->quality().rate_ppm == Approx(ppm).margin(0.01));
@@ -48,7 +49,8 @@ TEST_CASE("times of a steady clock are found within its brackets") {
 TEST_CASE("a sample that those around it contradict is left out, and counted") {
   constexpr int kCount = 40, kPeriodNs = 50'000;
   for (const int wrong : {1, 7, kCount - 2}) {
-    // Beyond the sample before it, far from it, and less than a clock may be off between two.
+    // Wrong samples that are earlier than the previous one, far from it, or off by less than a
+    // clock may drift between two samples.
     for (const int64_t by_ns : {int64_t{-60'000}, int64_t{40'000}, int64_t{10'000}}) {
       const Device device{20};
       MapBuilder builder({1e9, 64});
@@ -62,7 +64,7 @@ TEST_CASE("a sample that those around it contradict is left out, and counted") {
       CAPTURE(wrong, by_ns);
       CHECK(map->quality().samples_wrong == 1);
       CHECK(map->quality().resets == 0);
-      // Said to be the first of all it has none before it that bounds what lies around it.
+      // As the first sample of all, it has none before it that would bound the times around it.
       if (by_ns < -wrong * kPeriodNs) continue;
       for (int64_t host_ns = 1'000'000; host_ns < 1'000'000 + (kCount - 1) * kPeriodNs;
            host_ns += 7'654) {
@@ -107,7 +109,7 @@ TEST_CASE("two orders at the same ticks bound from both sides, and are no change
   std::vector<Constraint> constraints;
   for (int i = 0; i < 50; ++i) {
     const int64_t host_ns = 1'010'000 + i * int64_t{100'000'000};
-    // Latched soon after it was asked for, and fetched late.
+    // The latch happened soon after its request, and was read late.
     constraints.push_back({device.At(host_ns), host_ns - 100, Constraint::Order::kHostFirst});
     constraints.push_back({device.At(host_ns), host_ns + 700, Constraint::Order::kDeviceFirst});
   }
@@ -136,7 +138,7 @@ TEST_CASE("an order that denies a narrow bound by less than a round trip widens 
       constraints.push_back({early.At(after_ns), after_ns + 20, Constraint::Order::kDeviceFirst});
     }
   }
-  // One event after it tells of the jump, which no sample does.
+  // A single event after the jump proves it, but no sample does.
   constexpr int64_t kOneNs = 3'050'000'000;
   constraints.push_back({late.At(kOneNs), kOneNs - 20, Constraint::Order::kHostFirst});
   builder.AddConstraints(constraints);
@@ -146,7 +148,7 @@ TEST_CASE("an order that denies a narrow bound by less than a round trip widens 
   CHECK(map->ToHost(late.At(kOneNs)).hi_ns >= kOneNs - 20);
   CHECK(map->ToHost(early.At(1'050'000'000)).Contains(1'050'000'000));
 
-  // By more than that it is the order that is wrong.
+  // If it is further off than that, the order is wrong instead.
   constraints.push_back({late.At(kOneNs), kOneNs + 2'000, Constraint::Order::kHostFirst});
   MapBuilder again({1e9, 64});
   for (int i = 0; i < 50; ++i) {

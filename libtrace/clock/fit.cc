@@ -8,8 +8,8 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// Of straight curves each is as likely as another: their mean. Of bent ones the
-// offsets are, but a bend takes room on its inner side, which shifts the mean.
+// Straight curves are all equally likely, so their mean is used. Of bent curves the offsets are
+// equally likely, but a bend leaves more states on its inner side, which would shift the mean.
 State Estimate(const Region& states, bool straight) {
   State mid = states.Centroid();
   const Range offset = states.OffsetAt(0);
@@ -27,16 +27,16 @@ void SetMid(const State& mid, Knot* knot) {
   knot->slope_mid = std::clamp(mid.slope, knot->slope_lo, knot->slope_hi);
 }
 
-// What rounding off corners lost is won back where it costs nothing: at a bracket by
-// its gate, between two brackets by the chord, from which no curve of bounded bend
-// departs by more than curvature * a * b / 2.
+// Recovers the precision that simplifying the regions lost: at a bracket by its gate, and between
+// two brackets by the chord, from which no curve of bounded bend departs by more than curvature * a
+// * b / 2.
 void Tighten(std::span<const Node> nodes, std::span<const size_t> knot_of, double curvature,
              std::vector<Knot>* knots) {
   const auto cut = [](Knot* knot, double lo, double hi) {
     knot->lo = std::max(knot->lo, lo), knot->hi = std::min(knot->hi, hi);
     knot->mid = std::clamp(knot->mid, knot->lo, knot->hi);
   };
-  size_t left = nodes.size();  // the last bracket, if nothing kicked since
+  size_t left = nodes.size();  // the last bracket, if there was no kick since
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kick != 0) left = nodes.size();
     if (nodes[i].kind != Node::Kind::kBracket || nodes[i].rejected) continue;
@@ -63,15 +63,15 @@ struct Fitted {
   End front, back;
 };
 
-// Bounds first, then the estimate, so that only one tube is held at a time.
+// Computes the bounds before the estimate, so that only one tube is in memory at a time.
 Fitted FitStretch(Stretch* stretch, uint64_t* rejected) {
   std::vector<Node>& nodes = stretch->nodes;
   Fitted fitted;
-  std::vector<size_t> knot_of;  // by node; a kick has a second knot behind it
+  std::vector<size_t> knot_of;  // by node; the knot after a kick follows its knot
   {
     Tube bounds = Smooth(nodes, stretch->motion, false);
     if (bounds.empty()) {
-      // Announced changes that cannot have been contradict each bracket: these stand alone.
+      // Impossible announced changes contradict every bracket; these are then used alone.
       for (Node& node : nodes) {
         node.rejected &= node.kind != Node::Kind::kBracket;
         node.turn = 0, node.kick = node.kind == Node::Kind::kCut ? kInfinity : 0;
@@ -140,7 +140,7 @@ void TightestBars::Add(const Bar& bar, const Bounds& at) {
   any_ = true;
   for (Cells& cells : stretches_) {
     const std::vector<double>& nodes = cells.positions_ns;
-    // Beyond its brackets a stretch may go on only where nothing broke.
+    // Beyond its brackets, a stretch only continues where the clock did not break.
     const bool first = smooth_front_ && &cells == &stretches_.front();
     const bool last = smooth_back_ && &cells == &stretches_.back();
     if ((!first && bar.position_ns < nodes.front()) || (!last && bar.position_ns > nodes.back())) {

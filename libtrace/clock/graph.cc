@@ -7,8 +7,8 @@ namespace acceltrace::clock {
 
 namespace {
 
-// A bound travels one edge a round. Longer chains than this gain next to nothing, as
-// each edge adds the time that its copy took.
+// A bound travels one edge per round. Longer chains gain next to nothing, as each edge adds the
+// time that its copy took.
 constexpr int kMaxRounds = 4;
 
 Interval At(const Graph& graph, const Edge::Point& point) {
@@ -38,9 +38,9 @@ Result<Graph> BuildGraph(std::span<const MapBuilder> builders, std::span<const E
     bool gained = false;
     for (const Edge& edge : edges) {
       const Interval earlier = At(graph, edge.earlier), later = At(graph, edge.later);
-      if (later.hi_ns < earlier.lo_ns) continue;  // a violation bounds nothing
-      // The later one is not before the earliest that the earlier can have been, nor the
-      // earlier one after the latest of the later.
+      if (later.hi_ns < earlier.lo_ns) continue;  // a violation gives no bounds
+      // The later event is not before the earliest possible time of the earlier one, and the
+      // earlier event is not after the latest possible time of the later one.
       const Constraint not_before{edge.later.ticks, earlier.lo_ns, Constraint::Order::kHostFirst,
                                   edge.later.when};
       const Constraint not_after{edge.earlier.ticks, later.hi_ns, Constraint::Order::kDeviceFirst,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several device clocks that bound each other: copies between devices, fences that
-// they share.
+// Fits several device clocks that bound each other through copies between devices or shared fences.
 #ifndef LIBTRACE_CLOCK_GRAPH_H_
 #define LIBTRACE_CLOCK_GRAPH_H_
 
@@ -14,7 +13,7 @@
 
 namespace acceltrace::clock {
 
-// An event of one device that cannot have been later than one of another.
+// An event on one device that cannot have been later than one on another device.
 struct Edge {
   struct Point {
     size_t device = 0;  // index of its builder
@@ -25,15 +24,15 @@ struct Edge {
 };
 
 struct Graph {
-  std::vector<Map> maps;  // by builder
-  // How long after the earlier the later event was, by edge. Below zero as a whole: the
-  // order is broken, whatever the true times within their bounds are.
+  std::vector<Map> maps;  // by index of the builder
+  // For each edge, by how much the later event was later than the earlier one. If the whole
+  // interval is below zero, the order is broken, whatever the true times are.
   std::vector<Interval> slack;
   size_t violations = 0;
 };
 
-// Fits all clocks, then again with what each says of the others, until nothing gets
-// tighter. Errors: those of MapBuilder::Build.
+// Fits all clocks, then fits them again with the bounds that others give, until nothing gets
+// tighter. Fails as MapBuilder::Build does.
 Result<Graph> BuildGraph(std::span<const MapBuilder> builders, std::span<const Edge> edges);
 
 }  // namespace acceltrace::clock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples to counts, one after the other: how often the clock wrapped since the last one,
-// and which jumps it made.
+// Assigns samples to counts, in order: how often the clock wrapped since the previous sample, and
+// which jumps it made.
 #include <algorithm>
 
 #include "libtrace/clock/aligner.h"
@@ -10,34 +10,34 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// How many jumps before the first sample are considered.
+// How many possible jumps before the first sample are considered.
 constexpr uint32_t kMaxFirstEras = 4;
-// Samples at the beginning that show a rate, and that it held.
+// The number of first samples that show a rate and confirm it.
 constexpr size_t kFirst = 4;
-// Without a time at all, wraps this long are counted by what is nearest to the samples.
+// Wraps at least this long are counted from the nearest sample if there is no time at all.
 constexpr double kGuessedWrapNs = 5e9;
-// Clocks may run faster than nominal.
+// How much faster than nominal a clock may run.
 constexpr double kFastest = 2;
 
-// Up to where they take other jumps to lie behind, the first explanation needs something that
-// was not announced: then it proves nothing against the second.
+// Returns true if, up to the point from which both explanations place the same jumps, the first one
+// needs an unannounced change. It then proves nothing against the second one.
 bool MayBeOtherwise(const std::vector<Aligner::Mark>& first,
                     const std::vector<Aligner::Mark>& second) {
   size_t differ = first.size();
   while (differ > 0 && first[differ - 1].era == second[differ - 1].era) --differ;
   if (differ == 0) return false;
-  // The sample behind them may be what is explained.
+  // The unannounced change may be at the sample after these.
   return first[std::min(differ, first.size() - 1)].unannounced > 0;
 }
 
-// Jumps that were certainly over before a sample.
+// Returns the number of jumps that were certainly over before a sample.
 uint32_t JumpsBehind(const Sample& sample, std::span<const Jump> jumps) {
   uint32_t era = 0;
   while (era < jumps.size() && jumps[era].when.hi_ns < sample.host_before_ns) ++era;
   return era;
 }
 
-// The first sample of which it is known how many jumps were before it, and how many.
+// Finds the first sample for which the number of jumps before it is certain.
 std::vector<Sample>::const_iterator FirstOfKnownEra(const std::vector<Sample>& samples,
                                                     std::span<const Jump> jumps, uint32_t* era) {
   *era = 0;
@@ -100,8 +100,8 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
     return a.host_before_ns < b.host_before_ns;
   });
   if (samples.empty()) return {};
-  // How many jumps lie before the first sample: what is known of their times leaves a few,
-  // and of these the one that explains the samples best is taken.
+  // The number of jumps before the first sample is not known exactly. Among the values that their
+  // times allow, the one that explains the samples best is used.
   const uint32_t from = JumpsBehind(samples.front(), jumps);
   uint32_t to = from;
   while (to < jumps.size() && to < from + kMaxFirstEras &&
@@ -129,7 +129,7 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
     best_cost = cost;
     best_left_out = {aligner.left_out(), aligner.strays()};
   }
-  // No rate is known yet that the second sample could be measured by.
+  // At first there is no rate yet that the second sample could be checked against.
   const auto first_marks = std::span(marks[best_marks]).first(std::min(samples.size(), kFirst));
   if (samples.size() > kFirst && first_marks.back().unannounced > 0) {
     std::vector<Sample> others = samples;
@@ -143,7 +143,7 @@ std::vector<Count> LineUp(const TickLine& line, std::vector<Sample> samples,
     }
   }
   for (const auto& other : marks) sure &= !MayBeOtherwise(marks[best_marks], other);
-  // One sample proves nothing, nor does what may nearly as well be otherwise.
+  // A single sample proves nothing, nor does an explanation that is hardly better than another one.
   if (to > from && (!sure || best.front().readings.size() < 2)) {
     uint32_t era = 0;
     const auto later = FirstOfKnownEra(samples, jumps, &era);

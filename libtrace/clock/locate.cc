@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which wrap, which era and which count a reading belongs to.
+// Finds the wrap, the era and the count that a reading belongs to.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -22,14 +22,14 @@ bool Meets(const Interval& at, const Window& window) {
   return at.hi_ns >= window.lo_ns && at.lo_ns <= window.hi_ns;
 }
 
-// Positions in ticks within int64_t.
+// Limits positions in ticks so that they fit into int64_t.
 int64_t ToTicks(double ticks) { return static_cast<int64_t>(std::clamp(ticks, -2e18, 2e18)); }
 
-// Of the wraps that are possible so many are taken, the first and the last among them.
+// At most this many of the possible wraps are returned, including the first and the last one.
 constexpr int64_t kWrapsTaken = 4;
-// Where nothing bounds a time it is this many wraps from the samples at most.
+// A time without a bound is at most this many wraps from the samples.
 constexpr double kWrapsBeyond = 2;
-// Curves that are looked at for one reading.
+// The number of curves that are examined for one reading.
 constexpr size_t kCurvesTried = 256;
 
 }  // namespace
@@ -68,8 +68,8 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   const bool has_hint = near_ns != Map::kNoHint;
   size_t at = curves.size() - 1;
   if (has_hint) at = CurveNear(near_ns);
-  // The ticks may belong to a neighbour: the hint is a time nearby, no more. Of the
-  // places that are on a curve the one nearest to the hint; else of those beside a curve.
+  // The hint is only close to the event, so that the ticks may belong to a neighbouring curve.
+  // Prefer the place on a curve that is nearest to the hint; otherwise use places beside a curve.
   Place best;
   double best_outside = kInfinity, best_distance = kInfinity;
   const size_t from = has_hint && at > 0 ? at - 1 : at;
@@ -89,7 +89,7 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
       double outside = std::max({0.0, first - ns, ns - last});
       double distance = std::abs(ns - near_position);
       if (outside > 0 && has_hint) {
-        // Far from a curve its rate is no measure: what counts is when that would be.
+        // Far from a curve its rate is no guide, so the resulting times are compared.
         const Interval when = At({c, position});
         distance =
             static_cast<double>(std::max({int64_t{0}, when.lo_ns - near_ns, near_ns - when.hi_ns}));
@@ -104,8 +104,8 @@ Place MapData::Locate(uint64_t ticks, int64_t near_ns) const {
   return best;
 }
 
-// Where the clock can have been at a host time, at the earliest: the last knot that it had
-// certainly passed, or how far before the first one it can have been.
+// Returns the lowest position that the clock can have had at a host time: that of the last knot
+// that it had certainly passed or, before the first knot, as far back as it can have been.
 double MapData::Earliest(const Curve& curve, int64_t ns) const {
   const double beyond = kWrapsBeyond * line.wrap_ns();
   if (ns == Window::kMin) return curve.knots.front().position_ns - beyond;
@@ -118,7 +118,7 @@ double MapData::Earliest(const Curve& curve, int64_t ns) const {
   return first.position_ns - rates.hi * std::min(first.position_ns + first.hi - host + 1, kFarNs);
 }
 
-// And at the latest.
+// Returns the highest position accordingly.
 double MapData::Latest(const Curve& curve, int64_t ns) const {
   const double beyond = kWrapsBeyond * line.wrap_ns();
   if (ns == Window::kMax) return curve.knots.back().position_ns + beyond;
@@ -137,7 +137,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   const double tick_ns = line.ns_per_tick();
   const double first_ns = curve.knots.front().position_ns;
   const double last_ns = curve.knots.back().position_ns;
-  // As far as the clock can have run while the curve was valid.
+  // Returns how far the clock can have advanced while the curve was valid.
   const auto reach = [&](int64_t from_ns, int64_t to_ns) {
     return rates.hi * std::min(static_cast<double>(to_ns - from_ns), kFarNs) + 2 * tick_ns;
   };
@@ -150,7 +150,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
   };
   for (const Era& era : counts[curve.count].eras) {
     if (era.jumps < window.min_jumps || era.jumps > window.max_jumps) continue;
-    // Where the curve broke nothing is known of where on its line a jump was that lies beyond.
+    // Beyond a break, it is not known where on the curve's line a jump was.
     const bool open_front = !curve.front.smooth && PositionNs(era.from) < first_ns;
     const bool open_back = !curve.back.smooth && PositionNs(era.to) > last_ns;
     const double era_from = open_front ? -kInfinity : static_cast<double>(era.from);
@@ -163,7 +163,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
       if (from <= at && at <= to) try_place(distance);
       continue;
     }
-    // All wraps that the window allows.
+    // Try all wraps that the window allows.
     const double least = std::max(from, Earliest(curve, window.lo_ns) / tick_ns - 2);
     const double most = std::min(to, Latest(curve, window.hi_ns) / tick_ns + 2);
     if (least > most) continue;
@@ -171,8 +171,8 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
     const int64_t first = line.AtLeast(distance, least);
     const int64_t last = -line.AtLeast(-distance, -most);
     if (static_cast<double>(first) > most) continue;
-    // Of many the first and the last possible one give the bounds, one between them the middle.
-    // Both bounds of a time rise with its position.
+    // If there are many, the first and the last one determine the bounds, and one in between the
+    // middle. Both bounds of a time increase with its position, which permits a binary search.
     const int64_t wraps = (last - first) / wrap;
     const auto search = [&](int64_t low, int64_t high, auto&& is_beyond) {
       while (low < high) {
@@ -197,7 +197,7 @@ void MapData::AddPlaces(size_t c, uint64_t ticks, const Window& window,
 
 std::vector<Place> MapData::Places(uint64_t ticks, const Window& window, Interval* skipped) const {
   std::vector<Place> places;
-  // Curves whose time, with the gaps beside it, meets the window.
+  // Find the curves whose time, including the gaps next to it, overlaps with the window.
   const auto begins_after = [](int64_t ns, const Curve& curve) {
     return ns < curve.front.limit_ns;
   };
@@ -228,7 +228,7 @@ bool MapData::GapWithin(const Window& window, Interval* gap) const {
     gap->hi_ns = any ? std::max(gap->hi_ns, hi_ns) : hi_ns;
     any = true;
   };
-  // Before and after all samples, where the clock broke there: what it showed then is on no curve.
+  // Where the clock broke before or after all samples, what it showed there is on no curve.
   const Curve& head = curves.front();
   const Curve& tail = curves.back();
   if (!head.front.smooth) {
@@ -260,9 +260,9 @@ using internal::Curve;
 using internal::MapData;
 using internal::Place;
 
-// Both where the ticks put a time and when it was otherwise known to be.
+// Extends an interval from the ticks by the window, for times where they disagree.
 void Cover(const Window& window, Interval* at) {
-  // A window that is open on one side is not taken to reach further than recordings are long.
+  // A window that is open on one side is extended by the length of a long recording at most.
   const auto far_ns = static_cast<int64_t>(internal::kFarNs);
   const bool has_lo = window.lo_ns != Window::kMin, has_hi = window.hi_ns != Window::kMax;
   if (has_lo) at->lo_ns = std::min(at->lo_ns, window.lo_ns);
@@ -271,7 +271,7 @@ void Cover(const Window& window, Interval* at) {
   if (has_hi && !has_lo) at->lo_ns = std::min(at->lo_ns, window.hi_ns - far_ns);
 }
 
-// What the window says of a time that the ticks leave open.
+// Narrows a time that the ticks leave open to its window.
 void ClipTo(const Window& window, Interval* at) {
   if (at->hi_ns < window.lo_ns || at->lo_ns > window.hi_ns) return;
   at->lo_ns = std::max(at->lo_ns, window.lo_ns);
@@ -283,7 +283,7 @@ void ClipTo(const Window& window, Interval* at) {
 
 bool Map::NeedsNoWindow() const {
   const MapData& data = *data_;
-  // An announced jump that has no place here may be known to the window.
+  // The window may have information on an announced jump that could not be placed.
   return data.curves.size() == 1 && !data.line.wraps() && data.counts[0].eras.size() == 1 &&
          data.quality.jumps == 0;
 }
@@ -304,7 +304,7 @@ bool Map::AreTicksPlain(std::span<const uint64_t> raw_ticks) const {
 
 DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
   const MapData& data = *data_;
-  // What is known of it contradicts itself: one of both is wrong.
+  // If the bounds contradict each other, one of them is wrong; use the interval between them.
   Window window = when;
   if (window.lo_ns > window.hi_ns) std::swap(window.lo_ns, window.hi_ns);
   DeviceTime time;
@@ -343,7 +343,7 @@ DeviceTime Map::Locate(uint64_t raw_ticks, const Window& when) const {
       }
       ClipTo(window, &time.host);
     } else {
-      // It contradicts what is known. One of both is wrong: from the one to the other.
+      // The ticks contradict the window, and either may be wrong: the interval covers both.
       set(data.Locate(time.raw_ticks, near_ns));
       time.epoch = kNoEpoch;
       Cover(window, &time.host);
@@ -393,7 +393,7 @@ DeviceTime Map::Before(const DeviceTime& time, uint64_t ticks) const {
     earlier.host.mid_ns = std::clamp(earlier.host.mid_ns, earlier.host.lo_ns, earlier.host.hi_ns);
     return earlier;
   }
-  // As long before as so many ticks can take.
+  // Go back as far as this number of ticks can take.
   const double ns = static_cast<double>(ticks) * data_->line.ns_per_tick();
   const internal::Rates& rates = data_->rates;
   const double tick_ns = data_->line.ns_per_tick();

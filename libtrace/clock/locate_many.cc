@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many readings of a clock that neither wraps nor jumps: those between the same two knots are
-// placed four at a time.
+// Converts many readings of a clock that neither wraps nor jumps: those between the same two knots
+// are placed four at a time.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace acceltrace::clock {
 namespace internal {
 
 CurvePart PartAt(const MapData& data, double position_ns) {
-  // Nothing that is added up may come near 2^51.
+  // Sums must stay well below 2^51.
   constexpr double kMost = 0x1p48;
   const Curve& curve = data.curves[0];
   const size_t i = curve.KnotAfter(position_ns);
@@ -37,7 +37,7 @@ CurvePart PartAt(const MapData& data, double position_ns) {
   if (!(most < kMost) || !(s.left_ns / s.tick_ns > -kMost) || !(s.right_ns / s.tick_ns < kMost)) {
     return s;
   }
-  // A position rises with its ticks: by a tick and some each, its rounding is known.
+  // Positions increase with their ticks by about a tick each, and their rounding is bounded.
   s.from = static_cast<int64_t>(s.left_ns / s.tick_ns) - 1;
   while (data.PositionNs(s.from) < s.left_ns) ++s.from;
   s.to = static_cast<int64_t>(s.right_ns / s.tick_ns) + 1;
@@ -59,7 +59,7 @@ using internal::MapData;
 
 LANES_INLINE void Round(const Doubles& x, Doubles* rounded) {
   const Doubles nearest = (x + kMagic) - kMagic;
-  // std::round() goes away from zero half way.
+  // std::round() rounds halves away from zero.
   const Doubles rest = x - nearest;
   const Doubles zero = {};
   *rounded = ((rest == 0.5) & (x > zero)) ? nearest + 1 : nearest;
@@ -74,7 +74,7 @@ LANES_INLINE void Store(const Doubles& whole, int64_t add, void* to) {
   std::memcpy(to, &bits, sizeof(bits));
 }
 
-// kLanes readings, all of them in the part.
+// Converts kLanes readings, all of which must be in the part.
 LANES_INLINE void PlaceBody(const CurvePart& s, const uint64_t* raw_ticks, int64_t* mid_ns,
                             uint64_t* before_ns, uint64_t* after_ns) {
   Longs ticks;

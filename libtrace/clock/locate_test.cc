@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many readings at once are placed as each of them is.
+// Checks that readings are placed together as they are one at a time.
 #include <random>
 #include <vector>
 
@@ -10,7 +10,8 @@
 namespace acceltrace::clock {
 namespace {
 
-// A clock of `hz` that wanders, sampled now and then; its frequency changes once, as announced.
+// A clock of `hz` that drifts and is sampled from time to time. Its frequency changes once, with an
+// announcement, if `cut` is set.
 Map Wandering(std::mt19937_64& random, double hz, uint64_t start, bool cut) {
   MapBuilder builder({hz, 64});
   double rate = 1 + 1e-6 * static_cast<double>(random() % 200);
@@ -55,7 +56,7 @@ TEST_CASE("a column of readings is placed as each of them is, to the bit") {
     for (const uint64_t start : {uint64_t{5}, uint64_t{0} - 1'000'000, uint64_t{1} << 62}) {
       const Map map = Wandering(random, hz, start, hz == 333e6);
       REQUIRE(map.NeedsNoWindow());
-      // Between the samples, beyond them, far from them; in order and not; of any number.
+      // Any number of readings between, beyond and far from the samples, sorted or not.
       std::vector<uint64_t> raw_ticks;
       const auto length = static_cast<uint64_t>(0.4 * hz);
       for (uint64_t i = 0; i < 3001; ++i) raw_ticks.push_back(start + i * (length / 2900));

@@ -15,7 +15,7 @@ int64_t HostOf(const Curve& curve, const Knot& knot) {
   return HostNs(curve.base_host_ns, knot.position_ns + knot.mid);
 }
 
-// Where the states of a knot lead to over a distance.
+// Extrapolates the states of a knot over a distance.
 Bounds Lead(const Region& states, const State& mid, double distance_ns, double curvature) {
   const double seconds = distance_ns * 1e-9;
   const double bend = 0.5 * curvature * seconds * seconds;
@@ -27,8 +27,8 @@ Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double posit
               bool is_front) {
   Bounds bounds =
       Lead(end.states, end.mid, position_ns - knot.position_ns, curve.curvature * knot.bend);
-  // Offsets of the host times that bound it: the end itself on one side, the
-  // neighbouring curve on the other.
+  // The offsets of the host times that bound it: the end itself on one side and the neighbouring
+  // curve on the other.
   const double limit = static_cast<double>(end.limit_ns - curve.base_host_ns) - position_ns;
   const double moved = knot.position_ns - position_ns;
   if (is_front) {
@@ -43,7 +43,7 @@ Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double posit
   if (end.is_step) {
     const double other =
         end.other.offset + end.other.slope * (position_ns - end.other_position_ns) * 1e-9;
-    // The one after it is the higher one where the clock became slower.
+    // If the clock became slower, the later curve is the higher one.
     const bool slower = (end.other.slope < end.mid.slope) == is_front;
     bounds.mid = slower ? std::max(bounds.mid, other) : std::min(bounds.mid, other);
   }
@@ -51,8 +51,8 @@ Bounds Beyond(const Curve& curve, const End& end, const Knot& knot, double posit
   return bounds;
 }
 
-// A curve whose slope changes by at most `curvature` stays within
-// curvature * a * b / 2 of the chord, at distances a and b from its ends.
+// A curve whose slope changes by at most `curvature` stays within curvature * a * b / 2 of the
+// chord, where a and b are the distances from its ends.
 Bounds Between(const Knot& left, const Knot& right, double position_ns, double curvature) {
   const double a = position_ns - left.position_ns;
   const double b = right.position_ns - position_ns;
@@ -60,7 +60,7 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
   const double bend = 0.5 * curvature * (a * 1e-9) * (b * 1e-9);
   const double weight = a / whole;
   const auto chord = [weight](double l, double r) { return l + weight * (r - l); };
-  // The estimate has a slope at both ends: a cubic.
+  // The estimate has a slope at both ends, so it is a cubic.
   const double seconds = whole * 1e-9;
   const double rise = right.mid - left.mid;
   const double u = weight * (1 - weight);
@@ -70,7 +70,7 @@ Bounds Between(const Knot& left, const Knot& right, double position_ns, double c
   return {chord(left.lo, right.lo) - bend, mid, chord(left.hi, right.hi) + bend};
 }
 
-// What Between() says without its middle, in the same steps.
+// Returns the bounds of Between() without its middle, computed in the same order of operations.
 Bounds EndsBetween(const Knot& left, const Knot& right, double position_ns, double curvature) {
   const double a = position_ns - left.position_ns;
   const double b = right.position_ns - position_ns;
@@ -110,7 +110,7 @@ Bounds EndsAt(const Curve& curve, double position_ns) {
 }
 
 Interval MapData::At(const Place& place) const {
-  // The counter showed the ticks from then on until one more.
+  // The counter showed these ticks from this instant on for one tick.
   const Curve& curve = curves[place.curve];
   const double position_ns = PositionNs(place.position);
   const Bounds begin = OffsetAt(curve, position_ns);

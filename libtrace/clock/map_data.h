@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a finished Map holds. Internal.
+// The contents of a finished Map. Internal.
 #ifndef LIBTRACE_CLOCK_MAP_DATA_H_
 #define LIBTRACE_CLOCK_MAP_DATA_H_
 
@@ -16,46 +16,46 @@
 
 namespace acceltrace::clock::internal {
 
-// Longer gaps are those of damaged traces, or beyond all samples.
+// Longer gaps only occur in damaged traces or beyond all samples.
 inline constexpr double kFarNs = 1e11;
 
-// To whole ns, within int64_t and with room for a base to be added.
+// Converts to whole ns, limited so that a base can be added without overflow.
 inline int64_t ToNs(double ns) { return static_cast<int64_t>(std::clamp(ns, -4e18, 4e18)); }
 
-// Of host times that are no further from 0 the difference of any two is within int64_t.
+// Limits host times so that the difference of any two of them does not overflow.
 inline constexpr int64_t kMostHostNs = 4'000'000'000'000'000'000;
 
 inline int64_t HostNs(int64_t base_ns, double ns) {
   return std::clamp(base_ns + ToNs(ns), -kMostHostNs, kMostHostNs);
 }
 
-// Bounds of the offset (host - base_host_ns - position) and of the slope (ns/s) at a
-// position. Two knots at one position: a change of frequency.
+// Bounds of the offset (host - base_host_ns - position) and of the slope (ns/s) at a position. Two
+// knots at the same position represent a change of frequency.
 struct Knot {
   double position_ns = 0;
   double lo = 0, mid = 0, hi = 0;
   double slope_lo = 0, slope_mid = 0, slope_hi = 0;
-  double bend = 1;  // of the curve's curvature, see Node
+  double bend = 1;  // multiplies the curve's curvature, see Node
 };
 
-// One end of a curve: where it goes from there.
+// An end of a curve, and how the clock may continue there.
 struct End {
   Region states;
   State mid{};
-  // Smooth: nothing is known to have come after (before) it. Else the clock broke somewhere
-  // beyond, and nothing is known there but the order of events.
+  // If true, there is no evidence that the clock changed after (before) it. Otherwise the clock
+  // broke somewhere beyond, where only the order of events is known.
   bool smooth = true;
-  // Host times (ns) that the clock cannot have passed: of the neighbouring curve.
+  // The host time at which the neighbouring curve begins or ends, which this clock cannot pass.
   int64_t limit_ns = 0;
-  // One unannounced change of frequency would explain the break: the clock is likely to
-  // have followed one curve until it met the other. That one, where its end is.
+  // A single unannounced change of frequency would explain the break: the clock likely followed
+  // this curve until it met the neighbouring one. `other` is that curve's state at its end.
   bool is_step = false;
   State other{};
   double other_position_ns = 0;
 };
 
-// Where something was found last: the next one is close to it as a rule. Any value will do, from
-// whichever thread.
+// Caches where something was found last, since the next search is usually close to it. It is only a
+// hint, so that any thread may store any value.
 class Hint {
  public:
   Hint() = default;
@@ -68,20 +68,21 @@ class Hint {
   mutable std::atomic<size_t> at_{0};
 };
 
-// A stretch without jumps.
+// A part of a count without unannounced jumps.
 struct Curve {
-  size_t count = 0;  // which one it is of
+  size_t count = 0;  // index of its count
   uint64_t base_ticks = 0;
   int64_t base_host_ns = 0;
-  double curvature = 0;     // ns/s^2, times the bend of the knots around a place
-  std::vector<Knot> knots;  // by position, at least one
-  // Knots where the frequency changed as announced: the next knot is what it was after.
+  double curvature = 0;     // ns/s^2, to be multiplied by the bend of the knots around a place
+  std::vector<Knot> knots;  // sorted by position, never empty
+  // Indexes of knots at which the announced frequency changed; the next knot has the state after
+  // it.
   std::vector<size_t> cuts;
   End front, back;
-  bool step_front = false;  // likely no more than a change of frequency after the one before it
-  Hint last;                // of KnotAfter()
+  bool step_front = false;  // likely follows the previous curve after a single change of frequency
+  Hint last;                // for KnotAfter()
 
-  // The first knot beyond a position, or as many as there are.
+  // Returns the index of the first knot after a position, or the number of knots.
   size_t KnotAfter(double position_ns) const {
     const auto is_after = [&](size_t i) {
       return (i == 0 || knots[i - 1].position_ns <= position_ns) &&
@@ -102,24 +103,24 @@ struct Curve {
   int64_t last_host_ns() const;
 };
 
-// As a vector of them grows they are moved.
+// A growing vector must move curves instead of copying them.
 static_assert(std::is_nothrow_move_constructible_v<Curve>);
 
 struct Bounds {
   double lo = 0, mid = 0, hi = 0;
 };
 
-// Of the offset at a position.
+// Returns bounds of the offset at a position.
 Bounds OffsetAt(const Curve& curve, double position_ns);
-// The same but for `mid`, which is not computed.
+// Does the same without computing `mid`.
 Bounds EndsAt(const Curve& curve, double position_ns);
 
 struct Place {
   size_t curve = 0;
-  int64_t position = 0;  // ticks from the curve's base
+  int64_t position = 0;  // in ticks from the curve's base
 };
 
-// The eras of a count, which the curves of it share.
+// The eras of a count, shared by its curves.
 struct CountEras {
   std::vector<Era> eras;
 };
@@ -128,32 +129,32 @@ struct MapData {
   TickLine line;
   Rates rates;
   std::vector<CountEras> counts;
-  std::vector<Curve> curves;  // by host time, at least one
+  std::vector<Curve> curves;  // ordered by host time, never empty
   Quality quality;
 
   double PositionNs(int64_t position) const {
     return static_cast<double>(position) * line.ns_per_tick();
   }
-  // The instants at which the clock showed a position.
+  // Returns the range of instants at which the clock showed a position.
   Interval At(const Place& place) const;
-  // The same, from the offsets there and a tick later.
+  // Does the same, given the offsets at the position and a tick later.
   Interval At(const Place& place, const Bounds& begin, const Bounds& end) const;
-  // Between two curves: nothing is known there but the order of events.
+  // Returns true if the place is between two curves, where only the order of events is known.
   bool IsBetween(const Place& place) const;
 
-  // Which curve, and where on it, the ticks of an event near a host time are; the last
-  // one without a time.
+  // Returns the curve and the position on it of an event near a host time; without a hint, those on
+  // the last curve.
   Place Locate(uint64_t ticks, int64_t near_ns) const;
-  // All places that the window allows, or some if there are many, the first and the last
-  // among them. Of curves without end only the nearest are looked at: *skipped is then when
-  // the others were.
+  // Returns all places that the window allows. If there are many, only some of them, including the
+  // first and the last. Of very many curves only the nearest are examined: *skipped is then the
+  // time covered by the others.
   std::vector<Place> Places(uint64_t ticks, const Window& window,
                             Interval* skipped = nullptr) const;
-  // Times within the window that are between two curves, or beyond one that broke: nothing is
-  // known there but order, and the clock may have shown anything, since it may have been changed
+  // Finds the times in the window that are between two curves, or beyond one that broke. Only the
+  // order of events is known there: the clock may have shown anything, since it may have changed
   // more than once.
   bool GapWithin(const Window& window, Interval* gap) const;
-  // Which curve is likely to have been followed at a host time.
+  // Returns the curve that the clock most likely followed at a host time.
   size_t CurveNear(int64_t host_ns) const;
 
  private:
@@ -163,7 +164,7 @@ struct MapData {
                  std::vector<Place>* places) const;
 };
 
-// Position along the estimate at a host time.
+// Returns the position along the estimate at a host time.
 double PositionNear(const Curve& curve, int64_t host_ns);
 
 }  // namespace acceltrace::clock::internal

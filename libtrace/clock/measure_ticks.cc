@@ -7,7 +7,8 @@
 namespace acceltrace::clock::internal {
 
 void MeasureTicks(const TickLine& line, const Rates& rates, Count* count) {
-  // So far apart that their brackets, and frequencies a few percent off, matter little.
+  // Readings must be this far apart, so that their brackets and frequencies that are a few percent
+  // off have little effect.
   constexpr double kBrackets = 20, kLeastNs = 1e6, kSlack = 1.05;
   std::vector<Reading>& readings = count->readings;
   const auto width = [](const Sample& s) {

@@ -36,7 +36,7 @@ void OnlineClock::AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz) {
 }
 
 void OnlineClock::AddConstraint(const Constraint& constraint) {
-  // How much later (earlier) the device's event is than it must be, as far as is known.
+  // By how much the device's event is later (earlier) than required, as far as is known.
   if (!map_.ok()) return;
   const int64_t mid_ns = map_->ToHost(constraint.ticks, constraint.host_ns).mid_ns;
   const bool is_lower = constraint.order == Constraint::Order::kHostFirst;

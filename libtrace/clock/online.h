@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A clock followed while it is being recorded, in bounded memory: for the live view.
+// Follows a clock during the recording, in bounded memory, for the live view.
 #ifndef LIBTRACE_CLOCK_ONLINE_H_
 #define LIBTRACE_CLOCK_ONLINE_H_
 
@@ -13,9 +13,9 @@
 
 namespace acceltrace::clock {
 
-// Remembers the latest samples and, between two of them, the tightest constraint on
-// either side: with what a fit needs for itself, below 1 MiB whatever comes in. Times
-// before the oldest sample kept are bounded as wide as the clock may have wandered.
+// Keeps the latest samples and, between each two of them, the tightest constraint on either side.
+// Including what a fit needs, it takes less than 1 MiB whatever the input is. Times before the
+// oldest kept sample are bounded by how far the clock may have drifted.
 class OnlineClock {
  public:
   static constexpr size_t kMaxSamples = 384;
@@ -24,18 +24,18 @@ class OnlineClock {
   explicit OnlineClock(const ClockInfo& info, const Options& options = {})
       : info_(info), options_(options) {}
 
-  // In order of time.
+  // Must be called in order of time.
   void Add(const Sample& sample);
   void Add(const Change& change);
   void AddCut(uint64_t ticks, Cut cut, int64_t near_ns, double hz = 0);
   void AddConstraint(const Constraint& constraint);
 
-  // The map as of now, fitted anew if anything came since the last call. Errors as
-  // MapBuilder::Build.
+  // Returns the present map, which is fitted again if anything was added. Fails as
+  // MapBuilder::Build does.
   const Result<Map>& Current();
 
  private:
-  // The tightest constraint since the last sample.
+  // The tightest constraints since the last sample.
   struct Tightest {
     std::optional<Constraint> constraint;
     int64_t room_ns = 0;

@@ -8,23 +8,23 @@
 namespace acceltrace::clock::internal {
 namespace {
 
-// More than what rounding makes of times, to whole ns, and of sums of numbers below 2^48.
+// Exceeds the rounding of times to whole ns and of sums of numbers below 2^48.
 constexpr double kSlackNs = 4;
-// Further from the curve's base sums are not looked at.
+// Events further away from the curve's base are not handled here.
 constexpr double kMostNs = 0x1p48;
-// From here on times are taken to be limited by the range of numbers.
+// Beyond this, times may be limited by the range of numbers.
 constexpr int64_t kMostBaseNs = kMostHostNs / 4;
 
 constexpr uint64_t kLow = 0xffff'ffff, kLowBits = 0x4330'0000'0000'0000;
 
-// Numbers below 2^32.
+// Converts numbers below 2^32.
 LANES_INLINE void WordsToDoubles(const Longs& words, Doubles* out) {
   const Longs bits = words | kLowBits;
   std::memcpy(out, &bits, sizeof(bits));
   *out -= 0x1p52;
 }
 
-// As exact as a cast of each signed number.
+// Converts signed numbers as exactly as a cast does.
 LANES_INLINE void ToDoubles(const Longs& whole, Doubles* out) {
   constexpr uint64_t kHighBits = 0x4530'0000'8000'0000;
   const Longs low = (whole & kLow) | kLowBits, high = (whole >> 32) ^ kHighBits;
@@ -33,12 +33,13 @@ LANES_INLINE void ToDoubles(const Longs& whole, Doubles* out) {
   *out = (*out - (0x1p84 + 0x1p63 + 0x1p52)) + low_part;
 }
 
-// What is the same for all orders of a part.
+// Values that are the same for all orders in a part.
 struct Limits {
   uint64_t from = 0, span = 0;  // ticks
-  // What an order's offset is above the upper bound at most, and the lower one at least.
+  // The largest distance of an order's offset above the upper bound, and the smallest one above the
+  // lower bound.
   double most_late_ns = 0, least_early_ns = 0;
-  double before_room_ns = 0, after_room_ns = 0;  // that the tightest leave
+  double before_room_ns = 0, after_room_ns = 0;  // distance that the tightest bars leave
 };
 
 LANES_INLINE void Load(const void* from, Longs* to) { std::memcpy(to, from, sizeof(*to)); }
@@ -50,8 +51,9 @@ LANES_INLINE void Widen(const uint32_t* from, Longs* to) {
   *to = __builtin_convertvector(words, Longs);
 }
 
-// Those that are certainly in their windows and where the curve can meet them, by the offset of the
-// host's event from the reading; and if asked leave more room than others. All bits of a lane.
+// Sets the lanes of the orders that can be ignored: they are certainly in their windows, the curve
+// can meet them by the offset of the host's event from the reading, and if kByRoom they are no
+// tighter than the bars so far.
 template <bool kByRoom>
 LANES_INLINE void Pass(const CurvePart& s, const Limits& limits, const Constraints::Run& run,
                        size_t at, Longs* passed, Longs* inside) {
@@ -71,8 +73,8 @@ LANES_INLINE void Pass(const CurvePart& s, const Limits& limits, const Constrain
             (Longs)(offset - before_ns <= hi + limits.most_late_ns) &
             (Longs)(offset + after_ns >= lo + limits.least_early_ns);
   if (!kByRoom) return;
-  // As it is computed of each in bars.cc, but for what a tick may be longer than it should be:
-  // that adds to it, and no rounding takes it below this.
+  // bars.cc also adds by how much a tick may be longer than nominal. This never makes the value
+  // smaller than the one here, whatever the rounding.
   const Doubles after = (offset + 1) - mid, before = mid - (offset - s.tick_ns);
   *passed &= (device_first & (Longs)(after >= limits.after_room_ns)) |
              (~device_first & (Longs)(before >= limits.before_room_ns));
@@ -82,7 +84,7 @@ LANES_INLINE unsigned BitsOf(const Longs& lanes) {
   return static_cast<unsigned>((lanes[0] & 1) | (lanes[1] & 2) | (lanes[2] & 4) | (lanes[3] & 8));
 }
 
-// Up to the first group of which not all pass; *passed and *inside are of it.
+// Skips groups in which all orders pass. *passed and *inside describe the group at which it stops.
 template <bool kByRoom>
 LANES_INLINE size_t PassAll(const CurvePart& part, const Limits& given,
                             const Constraints::Run& orders, size_t from, unsigned* passed,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders of events that say nothing of a curve, found four at a time: nearly all of them are far
-// from its bounds, and a few in each place are the tightest. Internal.
+// Finds orders of events that cannot affect a curve, four at a time. Nearly all are far from its
+// bounds, and only a few in each place are the tightest. Internal.
 #ifndef LIBTRACE_CLOCK_ORDER_SIEVE_H_
 #define LIBTRACE_CLOCK_ORDER_SIEVE_H_
 
@@ -14,21 +14,22 @@
 
 namespace acceltrace::clock::internal {
 
-// One curve whose end nobody knows, without wraps and jumps: there is one place for each reading.
+// Returns true if the clock has a single curve without wraps and jumps, so that each reading has
+// exactly one place.
 bool IsPlain(const MapData& data);
 
 class OrderSieve {
  public:
-  // bars: of the orders that may matter those are found that may be tighter. nullptr: those that
-  // the curve may not meet.
+  // With `bars`, finds orders that may be tighter than these. With nullptr, finds those that the
+  // curve may contradict.
   OrderSieve(const MapData& data, const TightestBars* bars);
 
-  // Orders, by bit, from the first of four on.
+  // A set of orders among four, as bits counted from `first`.
   struct Found {
     size_t first = 0;
     unsigned which = 0;
   };
-  // The next of a run that have to be looked at, from one of them on. At its end none.
+  // Returns the next orders of a run, from an index on, that have to be examined; at the end, none.
   Found Next(const Constraints::Run& run, size_t from);
 
  private:
@@ -39,7 +40,7 @@ class OrderSieve {
   const TightestBars* const bars_;
   bool usable_ = false;
   CurvePart part_;
-  double drift_ns_ = 0;  // a bound of the part is lower a tick later by so much at most
+  double drift_ns_ = 0;  // a bound of the part is at most this much lower a tick later
 };
 
 }  // namespace acceltrace::clock::internal

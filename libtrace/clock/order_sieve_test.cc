@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSpanNs = 3e9;
 
-// A clock that runs a little fast and wanders, and what happened on the device and the host.
+// A clock that runs a little fast and drifts, with events on the device and the host.
 class Machine {
  public:
   explicit Machine(uint64_t seed) : random_(seed), tick_ns_(Below(3) == 0 ? 52.1 : 1) {}
@@ -32,7 +32,7 @@ class Machine {
     }
     return samples;
   }
-  // Many are as far from each other as the others, few are wrong.
+  // Most orders have similar distances, and a few are wrong.
   Constraint Order() {
     const double ns = -1e8 + static_cast<double>(Below(static_cast<uint64_t>(kSpanNs + 2e8)));
     double apart = static_cast<double>(Below(2) == 0 ? 700 : Below(4000));
@@ -78,7 +78,7 @@ TEST_CASE("curves are the same whether orders are looked at four at a time or on
     }
     for (Constraint& order : orders) order.when.max_jumps = 7;
     many.AddConstraints(orders);
-    // Neighbours that know different things are not looked at together.
+    // Neighbours with different windows are not examined together.
     for (size_t i = 0; i < orders.size(); i += 2) orders[i].when.max_jumps = 8;
     one_by_one.AddConstraints(orders);
     const Result<Map> a = many.Build(), b = one_by_one.Build();

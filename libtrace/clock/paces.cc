@@ -13,7 +13,7 @@ using internal::Curve;
 using internal::Knot;
 using internal::MapData;
 
-// False: around that time is no segment.
+// Returns false if there is no segment around that time.
 bool Paces::Enter(const DeviceTime& from) {
   const MapData& data = *map_.data_;
   segment_.epoch = kNoEpoch;
@@ -37,19 +37,20 @@ bool Paces::Enter(const DeviceTime& from) {
   const auto ticks = static_cast<double>(ticks_);
   s.length_lo_ns = internal::ToNs(std::floor(ticks * tick_ns_ * s.rate_lo));
   s.length_hi_ns = internal::ToNs(std::ceil(ticks * tick_ns_ * s.rate_hi));
-  // Bounds that contradict each other are for the general way.
+  // If the bounds contradict each other, the general method has to be used.
   if (s.rate_lo <= s.rate_hi && s.length_lo_ns <= s.length_hi_ns) return true;
   s.epoch = kNoEpoch;
   return false;
 }
 
 bool Paces::Find(const DeviceTime& from, const DeviceTime& to, Interval* length) {
-  // Of host times further apart sums are rounded.
+  // Sums of host times further apart would be rounded.
   constexpr int64_t kMostNs = int64_t{1} << 52;
   if (from.epoch != to.epoch || from.epoch == kNoEpoch) return false;
   const Segment& s = segment_;
   double from_ns = 0, to_ns = 0;
-  // Away from the knots by more than announced changes of the rate reach.
+  // Both times must be away from the knots by more than announced changes of the rate have an
+  // effect.
   const auto place = [&] {
     from_ns = static_cast<double>(static_cast<int64_t>(from.ticks - s.base_ticks)) * tick_ns_;
     to_ns = static_cast<double>(static_cast<int64_t>(to.ticks - s.base_ticks)) * tick_ns_;
@@ -58,7 +59,8 @@ bool Paces::Find(const DeviceTime& from, const DeviceTime& to, Interval* length)
   if ((from.epoch != s.epoch || !place()) && !(Enter(from) && place())) return false;
   const auto ticked = static_cast<int64_t>(to.ticks - from.ticks);
   if (ticked < 0 || !(to_ns + tick_ns_ > from_ns)) return false;
-  // Of the middle of how long it was between them all bounds are bounds, as a rule.
+  // The result is only valid here if all bounds include the middle of the time between the two, as
+  // they usually do.
   const int64_t mid_ns = to.host.mid_ns - from.host.mid_ns;
   const double inner_ns = to_ns - from_ns - tick_ns_, outer_ns = to_ns - from_ns + tick_ns_;
   double least_ns = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a number of ticks takes between two times, for one pair of times after the other.
+// Computes how long a number of ticks takes between two times, for many pairs of times in order.
 //
-// What Map::Length() finds out of a pair depends, but for its middle, on the knots around it alone:
-// most pairs lie between the same two as the pair before. The arithmetic is that of duration.cc,
-// operation by operation, so that the results are the same to the bit.
+// Apart from the middle, the result of Map::Length() only depends on the knots around the pair, and
+// most pairs are between the same two knots as the previous one. The arithmetic has the same order
+// of operations as duration.cc, so that the results are bit-identical.
 #ifndef LIBTRACE_CLOCK_PACES_H_
 #define LIBTRACE_CLOCK_PACES_H_
 
@@ -14,23 +14,23 @@
 
 namespace acceltrace::clock {
 
-// Not for several threads at once.
+// Not thread-safe.
 class Paces {
  public:
-  // map: need not be valid until it is asked.
+  // The map only has to be valid when Find() is called.
   Paces(const Map& map, uint64_t ticks) : map_(map), ticks_(ticks) {}
 
-  // Of a pair that lies well between two knots: *length is then Length(ticks, ticks, from, to) of
-  // the map. False: it has to be asked.
+  // If the pair is well between two knots, sets *length to the map's Length(ticks, ticks, from,
+  // to). Otherwise returns false, and the map has to be asked.
   bool Find(const DeviceTime& from, const DeviceTime& to, Interval* length);
 
  private:
   struct Segment {
     uint32_t epoch = kNoEpoch;
     uint64_t base_ticks = 0;
-    // Without a tick at the beginning and two at the end, to be sure of what is rounded.
+    // One tick less at the beginning and two at the end, to allow for rounding.
     double left_ns = 0, right_ns = 0;
-    // Bounds of host ns in a nominal ns; of drift, in ns a second.
+    // Bounds of host ns per nominal ns, and of the drift in ns per second.
     double rate_lo = 0, rate_hi = 0, drift_lo = 0, drift_hi = 0;
     int64_t length_lo_ns = 0, length_hi_ns = 0;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quick way of libtrace/clock/paces.h against Map::Length(), on clocks of all kinds.
+// Compares Paces with Map::Length() on clocks of all kinds.
 #include "libtrace/clock/paces.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace acceltrace::clock {
 
 namespace {
 
-// A clock whose rate wanders, ramps and changes, which wraps and is set, announced or not.
+// A clock whose rate drifts and changes, and which wraps and is set, with or without announcement.
 class RandomClock {
  public:
   explicit RandomClock(uint64_t seed) : random_(seed) {
@@ -41,7 +41,7 @@ class RandomClock {
 
   const Result<Map>& map() const { return map_; }
   uint64_t Below(uint64_t n) { return random_() % n; }
-  // Times on the clock near each other, more often than not.
+  // Returns times on the clock, most of which are close to each other.
   DeviceTime Time(uint64_t ahead_ticks) {
     const Reading& near = readings_[last_];
     Window window;
@@ -74,7 +74,7 @@ class RandomClock {
       case 1:
         *rate = 1 + 0.2 * Unit();
         break;
-      case 2: {  // set, announced
+      case 2: {  // the count is set, announced
         Change change;
         change.cut = Cut::kJump;
         change.before = Mask(ticks_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a clock broke: unannounced jumps and steps.
+// Finds where a clock broke: unannounced jumps and steps.
 #include "libtrace/clock/pieces.h"
 
 #include <algorithm>
@@ -11,28 +11,27 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// As many brackets beyond a change of unknown size test what they make of it.
+// The number of brackets beyond a change of unknown size that are needed to test the slope.
 constexpr size_t kWitnessesOfSlope = 3;
-// The rate that a device announces counts on the same reference as its clock.
+// Announced rates have the same reference as the clock itself, so they are nearly exact.
 constexpr double kExact = 1e-6;
-// Pieces of a clock that jumped or stepped, and did not wander.
+// Up to this many pieces, a clock is taken to have jumped or stepped rather than drifted.
 constexpr size_t kFewBreaks = 4;
-// What a raised wander must leave of the breaks to explain them: a quarter.
+// A larger drift must leave at most one in this many breaks to count as their explanation.
 constexpr size_t kExplains = 4;
 
 bool IsOpen(const Node& node) { return node.kick != 0 && std::isinf(node.kick); }
 
-// A witness that is no pair beside its own bracket.
+// Returns true for a witness, unless it is a pair next to its own bracket.
 bool IsWitness(const Node& node) {
   return node.kind == Node::Kind::kBracket && node.witness && !node.repeated && !node.rejected;
 }
 
-// Segments with the least wander that leaves the fewest breaks: a clock that wanders
-// faster than assumed looks as if it broke again and again. One that broke a few times
-// is taken at its word: wander that hides a jump would make bounds that miss it. So does one
-// that leaves much of what it should explain: then breaks are where the assumed wander puts
-// them, and bounds as wide as the raised one makes them. *breaks is how the clock moves as far
-// as breaks are concerned.
+// Splits the nodes with the smallest drift that leaves the fewest breaks, since a clock that drifts
+// faster than assumed looks as if it broke again and again. If there are only a few breaks, they
+// are believed: a drift that hides a jump would give bounds that miss it. The same holds if a
+// larger drift leaves many of the breaks; the clock then breaks where the assumed drift says so,
+// but the bounds use the larger drift. *breaks is the motion that applies to breaks.
 std::vector<Piece> SegmentWithLeastWander(std::vector<Node>* nodes, Motion* motion,
                                           Motion* breaks) {
   *breaks = *motion;
@@ -113,7 +112,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
     const double seconds = (nodes[i + 1].position_ns - nodes[i].position_ns) * 1e-9;
     region.Advance(-seconds, motion.curvature * BendBetween(nodes[i], nodes[i + 1]));
     if (!over_open && IsOpen(nodes[i])) break;
-    // Nor does the slope of a short piece show what was long before it.
+    // The slope of a short piece does not show what happened long before it.
     const double first_ns = nodes[piece->first].position_ns;
     const double span_ns = nodes[piece->last].position_ns - first_ns;
     if (!over_open && first_ns - nodes[i].position_ns > span_ns) break;
@@ -126,7 +125,7 @@ void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, 
 
 void TrimUntested(std::span<const Node> nodes, Piece* piece) {
   const auto is_own = [](const Node& node) { return IsBracket(node) && !node.ptm; };
-  // Positions: of the change, and of the brackets nearest to it and farthest from it.
+  // Takes the positions of the change and of the nearest and the farthest bracket.
   const auto is_tested = [](size_t brackets, double change, double near, double far) {
     return brackets >= kWitnessesOfSlope && std::abs(far - near) >= std::abs(near - change);
   };
@@ -171,7 +170,7 @@ void TrimGuessed(std::span<const Node> nodes, Piece* piece) {
 
 namespace {
 
-// Whether a single change of frequency explains what lies between two pieces.
+// Returns true if a single change of frequency explains the gap between two pieces.
 bool IsKink(std::span<Node> nodes, const Piece& left, const Piece& right, const Motion& motion) {
   const Tube left_tube =
       Smooth(nodes.subspan(left.first, left.last - left.first + 1), motion, true);
@@ -228,12 +227,12 @@ std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool si
     Piece& right = (*pieces)[p];
     const auto guessed = [](const Node& node) { return node.wraps_guessed; };
     const auto begin = nodes.begin();
-    // Wraps that were counted by the rate are not known where the rate changed.
+    // Wraps that were counted by the rate are uncertain where the rate changed.
     LeaveOpen(nodes, motion, &left, right);
     const auto from = begin + static_cast<ptrdiff_t>(left.last) + 1;
     const auto to = begin + static_cast<ptrdiff_t>(right.first) + 1;
     const bool counted = std::none_of(from, to, guessed);
-    // Nor is an announced one the only one there: it is not what broke the curve.
+    // An announced change in the gap cannot be the only one, since it did not prevent the break.
     const bool single = std::none_of(from, to, [](const Node& node) { return node.kick != 0; });
     steps[p] = single_steps && counted && single && IsKink(nodes, left, right, motion);
   }

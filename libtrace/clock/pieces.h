@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a clock broke: the smooth pieces of a count, and what lies between them. Internal.
+// Finds where a clock broke: the smooth pieces of a count, and the gaps between them. Internal.
 #ifndef LIBTRACE_CLOCK_PIECES_H_
 #define LIBTRACE_CLOCK_PIECES_H_
 
@@ -16,38 +16,41 @@ inline bool IsBracket(const Node& node) {
   return node.kind == Node::Kind::kBracket && !node.rejected;
 }
 
-// Segments as if the rates that the device announced were exact, so that nothing else hides in a
-// announced change. If that breaks the curve more than a few times, it was not exact.
+// Splits the nodes as if announced rates were exact, so that nothing else can hide in an announced
+// change. If that causes more than a few additional breaks, the rates are not exact and are given
+// their uncertainty.
 std::vector<Piece> SegmentBelieving(std::vector<Node>* nodes, Motion* motion, Motion* breaks);
 
-// Splits pieces of a clock that broke where a gap between witnesses is longer than all that is
-// on either side of it: neither side gives the slope well enough to show that nothing jumped
-// between them, and a burst of samples is one place, however many. A piece has at most one such
-// gap, its parts may have others.
+// Splits the pieces of a clock that broke at gaps between witnesses that are longer than all that
+// remains of the piece on either side. There, neither side determines the slope well enough to rule
+// out a jump, and a burst of samples counts as one place. A piece has at most one such gap, but its
+// parts may have others.
 std::vector<Piece> SplitUntested(std::span<const Node> nodes, std::vector<Piece> pieces);
 
-// Takes dissolved brackets before a piece that its curve passes back into it. Over a change of
-// unknown size (if `over_open`) almost any passes: that shows which are in doubt, no more.
+// Extends a piece backwards over brackets of dissolved pieces that its curve passes. Across a
+// change of unknown size (if `over_open`) nearly every bracket passes, which only shows which ones
+// are in doubt.
 void ExtendBackwards(std::span<Node> nodes, size_t floor, const Motion& motion, bool over_open,
                      Piece* piece);
 
-// The break between two pieces lies anywhere from where the second one's curve passes the first
-// one's brackets to where the first one's fails. What both pass is neither's.
+// The break between two pieces may be anywhere between the first of the left piece's brackets that
+// the right curve passes and the last one that the left curve passes. Brackets that both curves
+// pass belong to neither piece.
 void LeaveOpen(std::span<Node> nodes, const Motion& motion, Piece* left, const Piece& right);
 
-// Beyond a change whose size is not known the slope is whatever the next bracket makes it, and
-// before one the last. Where the curve broke soon after, or had broken, or another change beside
-// it was not announced, that may be a bracket of the other side: such ends are taken off. What
-// tests the slope are brackets no closer to each other than to the change: a burst of them is one.
+// Beyond a change of unknown size the slope is determined by a single bracket at the piece's end.
+// If the curve also broke nearby, or another change beside it was not announced, that bracket may
+// belong to the other side, so such ends are removed. The slope is only tested by brackets that are
+// farther from each other than from the change; a burst counts as one.
 void TrimUntested(std::span<const Node> nodes, Piece* piece);
 
-// Of the last piece of a count that ended as the clock broke: where the rate counted wraps, a
-// sample lies on the curve by accident once in some thousand times, and the clock may have broken
-// before it. So what nothing behind it confirms is taken off; a burst of brackets is one.
+// Trims the last piece of a count that ended because the clock broke. Where wraps were counted by
+// the rate, about one sample in a thousand is on the curve by accident, and the clock may have
+// broken before it. Brackets that no later ones confirm are removed; a burst counts as one.
 void TrimGuessed(std::span<const Node> nodes, Piece* piece);
 
-// Which pieces may go on from the one before them with a single change of frequency in between:
-// that is likely then, and no more. A jump beside it would look the same.
+// Finds the pieces that may continue the previous one after a single change of frequency. This is
+// likely but not certain: a jump next to the change would look the same.
 std::vector<bool> FindSteps(std::span<Node> nodes, const Motion& motion, bool single_steps,
                             std::vector<Piece>* pieces);
 

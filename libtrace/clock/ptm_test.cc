@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cross-timestamps that err: whatever a few of them are off by, the intervals hold.
+// Cross-timestamps with errors: the intervals must hold however far a few of them are off.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@ constexpr int kSamples = 200;
 constexpr double kPeriodNs = 1e8;
 constexpr double kStartNs = 1e12;
 
-// A clock of 1 GHz nominal, 20 ppm fast, with a ramp of so many ppm a second.
+// A clock with a nominal rate of 1 GHz that runs 20 ppm fast and drifts by `ramp` ppm/s.
 struct Device {
   double ramp = 0;
   double Count(double host_ns) const {
@@ -26,7 +26,7 @@ struct Device {
   }
 };
 
-// The error of pair i, in ns.
+// Returns the error of pair i in ns.
 using Errors = std::function<double(int i, std::mt19937_64* random)>;
 
 double Uniform(double from, double to, std::mt19937_64* random) {
@@ -35,15 +35,15 @@ double Uniform(double from, double to, std::mt19937_64* random) {
 
 struct Outcome {
   int outside = 0;
-  double worst_ns = 0;  // outside
-  double width_ns = 0;  // widest
+  double worst_ns = 0;  // how far the truth is outside of an interval
+  double width_ns = 0;  // of the widest interval
 };
 
 Outcome Run(const Device& device, const Errors& errors, uint64_t seed) {
   std::mt19937_64 random(seed);
   MapBuilder builder({1e9, 64});
   for (int i = 0; i < kSamples; ++i) {
-    // 32 in a row at each end, as the daemon takes them.
+    // At each end there are 32 in a row, as the daemon takes them.
     const double burst = i < 32 ? i : i < kSamples - 32 ? 32 : i - (kSamples - 64);
     const double at = kStartNs + burst * 20e3 + kPeriodNs * std::clamp(i - 32, 0, kSamples - 64);
     Sample sample;
@@ -84,7 +84,7 @@ TEST_CASE("intervals hold whatever a few cross-timestamps are off by") {
       };
       const Outcome few = Run({ramp}, one_of_hundred, seed);
       CHECK(few.outside == 0);
-      // Still worth more than the brackets, which are 850 ns wide.
+      // They are still better than the brackets, which are 850 ns wide.
       CHECK(few.width_ns < (ramp == 0 ? 100 : 200));
       const Errors first_or_last = [=](int i, std::mt19937_64* random) {
         return (i == 0 || i == kSamples - 1) ? off_ns : Uniform(-1, 1, random);
@@ -108,7 +108,7 @@ TEST_CASE("good cross-timestamps are believed to a few ns, gross ones left out")
   const Errors gross = [](int i, std::mt19937_64*) { return i % 50 == 40 ? 400.0 : 0.0; };
   const Outcome outcome = Run({}, gross, 1);
   CHECK(outcome.outside == 0);
-  // Where one is missing the clock may have wandered by 10 ns to either side.
+  // Where one is missing, the clock may have drifted by 10 ns in either direction.
   CHECK(outcome.width_ns <= 15 + 20);
 }
 

@@ -19,10 +19,10 @@ double AtFraction(std::vector<double>* values, double fraction) {
   return *at;
 }
 
-// Frequency against nominal, from the slope of host time over nominal time.
+// Converts the slope of host time over nominal time to the frequency's deviation from nominal.
 double Ppm(double slope) { return (1 / (1 + slope * 1e-9) - 1) * 1e6; }
 
-// Rates of the stretches between changes of frequency.
+// Measures the rates between changes of frequency.
 void MeasureRates(const Curve& curve, Quality* quality) {
   size_t from = 0;
   auto cut = curve.cuts.begin();
@@ -67,7 +67,7 @@ void Measure(std::span<const Count> counts, MapData* data) {
   size_t at = 0;
   for (size_t c = 0; c < counts.size(); ++c) {
     for (const Reading& reading : counts[c].readings) {
-      // The curve that it is on, or else the last one before it.
+      // Find the curve that the sample is on, or the last one before it.
       while (at + 1 < data->curves.size() &&
              (data->curves[at].count < c ||
               (data->curves[at].count == c && data->curves[at + 1].count == c &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a map knows its clock. Internal.
+// Measures how well a map knows its clock. Internal.
 #ifndef LIBTRACE_CLOCK_QUALITY_H_
 #define LIBTRACE_CLOCK_QUALITY_H_
 
@@ -11,8 +11,8 @@
 
 namespace acceltrace::clock::internal {
 
-// Fills in what the curves show of themselves and about the samples; the counts
-// of samples and constraints given and rejected are the builder's.
+// Fills in what the curves show of themselves and of the samples. The builder fills in how many
+// samples and constraints were given and rejected.
 void Measure(std::span<const Count> counts, MapData* data);
 
 }  // namespace acceltrace::clock::internal

@@ -19,7 +19,7 @@ double Cross(const State& a, const State& b) { return a.offset * b.slope - a.slo
 
 double Square(const State& a) { return a.offset * a.offset + a.slope * a.slope; }
 
-// Whether the way turns left from one edge to the next, by more than rounding.
+// Returns true if the path turns left from one edge to the next by more than a rounding error.
 bool TurnsLeft(const State& in, const State& out, double cross) {
   return cross > 0 && cross * cross > kParallel * kParallel * Square(in) * Square(out);
 }
@@ -41,8 +41,8 @@ void Region::Advance(double seconds, double curvature) {
   for (size_t i = 0; i < size_; ++i) vertices_[i].offset += vertices_[i].slope * seconds;
   const double kick = 0.5 * curvature * std::abs(seconds);
   if (kick == 0 || size_ == 0) return;
-  // All that a bounded bend can do lies within a kick of half of it at the start
-  // and another at the end (docs/clocks.md).
+  // A bounded bend can reach no more than a kick of half its size at the start and another one at
+  // the end (docs/clocks.md).
   Sweep(kick * seconds, kick);
   Sweep(0, kick);
   Tidy();
@@ -75,7 +75,7 @@ void Region::Sweep(double offset, double slope) {
     if (cross < least) right = i, least = cross;
     if (cross > most) left = i, most = cross;
   }
-  if (right == left) return;  // rounding made it a point: nothing to sweep along
+  if (right == left) return;  // after rounding it is a point, with no direction to sweep
   double offsets[kMostVertices], slopes[kMostVertices];
   size_t count = 0;
   for (size_t i = right;; i = i + 1 == size_ ? 0 : i + 1) {
@@ -101,7 +101,7 @@ void Region::ClipHalfPlane(double a, double b, double limit) {
   State kept[kMostVertices];
   size_t count = 0;
   for (size_t i = 0; i < size_; ++i) {
-    if (count + 2 > vertices_.size()) return;  // rounding made it jagged: leave it larger
+    if (count + 2 > vertices_.size()) return;  // rounding made it jagged: keep the larger set
     const size_t next = i + 1 == size_ ? 0 : i + 1;
     const double at_v = excess[i], at_w = excess[next];
     if (at_v <= 0) kept[count++] = vertices_[i];
@@ -140,17 +140,17 @@ double Region::Reach() const {
 }
 
 bool Region::Intersect(const Region& with) {
-  // Cut the smaller by the larger: fewer corners to round off.
+  // Cut the smaller set by the larger one, which leaves fewer corners to simplify.
   const Region other = with.Area() < Area() ? std::exchange(*this, with) : with;
   const double reach = std::max(Reach(), other.Reach());
   for (size_t i = 0; i < other.size_ && size_ > 0; ++i) {
     const State& v = other.vertices_[i];
     const State edge = Minus(other.vertices_[i + 1 == other.size_ ? 0 : i + 1], v);
-    // Inside is left of the edge: cross(edge, p - v) >= 0.
+    // The inside is left of the edge: cross(edge, p - v) >= 0.
     const double length = std::sqrt(Square(edge));
     if (length == 0) continue;
     const double a = edge.slope / length, b = -edge.offset / length;
-    // Rounding turns a short edge; let it be wrong on the large side only.
+    // Rounding rotates a short edge, so allow for errors that make the set larger.
     const double slack = 4 * kEpsilon * reach * (1 + reach / length);
     ClipHalfPlane(a, b, a * v.offset + b * v.slope + slack);
   }
@@ -203,11 +203,11 @@ State Region::Centroid() const {
   return {vertices_[0].offset + sum.offset / twice, vertices_[0].slope + sum.slope / twice};
 }
 
-// Takes out edges by prolonging their neighbours until these meet, the one that
-// adds the smallest area first.
+// Removes edges by prolonging their neighbours until they meet, beginning with the one that adds
+// the smallest area.
 void Region::Simplify() {
   if (size_ <= kMaxVertices) return;
-  // Not beyond the offsets that are there: these are what is asked for in the end.
+  // Stay within the present offsets, since these are the final result.
   const Range offsets = OffsetAt(0);
   Corners corners;
   while (size_ > kMaxVertices) {
@@ -233,8 +233,8 @@ void Region::Drop(size_t vertex) {
   --size_;
 }
 
-// Takes out vertices that do not stick out to the right of the line through their
-// neighbours: collinear ones, doubles, and the jags of rounding.
+// Removes vertices that do not stick out to the right of the line through their neighbours:
+// collinear ones, duplicates, and the effects of rounding.
 void Region::Tidy() {
   if (size_ <= 3 || TurnsLeftAll(vertices_.data(), size_)) return;
   for (size_t i = 0; i < size_ && size_ > 3;) {

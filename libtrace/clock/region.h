@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convex set of what a clock may be at one instant: its offset (ns) and its
-// slope (ns per second). Internal.
+// A convex set of the states that a clock may have at an instant: its offset (ns) and its slope (ns
+// per second). Internal.
 //
-// Every operation gives the exact set or a larger one, never a smaller one (but
-// for rounding, which callers allow for): what is outside is impossible.
+// Every operation yields the exact set or a larger one, but never a smaller one, except for
+// rounding errors, which callers allow for. States outside of the set are impossible.
 #ifndef LIBTRACE_CLOCK_REGION_H_
 #define LIBTRACE_CLOCK_REGION_H_
 
@@ -17,7 +17,7 @@ namespace acceltrace::clock::internal {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Not zero from the beginning: regions have room for many, and are made often.
+// Left uninitialised, since regions have large arrays of states and are made often.
 struct State {
   double offset;  // ns
   double slope;   // ns/s
@@ -31,14 +31,14 @@ struct Range {
 
 class Region {
  public:
-  // More vertices are rounded off outwards. Twelve keep the area within a percent
-  // of the exact set's in the tests; a lens of two parabolas needs few.
+  // If there are more vertices, the polygon is simplified outwards. In the tests, twelve keep the
+  // area within a percent of the exact set's; a lens of two parabolas needs few.
   static constexpr size_t kMaxVertices = 12;
-  // With what Advance adds before it is rounded off.
+  // Includes the vertices that Advance adds before the polygon is simplified.
   static constexpr size_t kMostVertices = kMaxVertices + 6;
 
-  Region() {}  // empty
-  // Of the vertices those that are there.
+  Region() {}  // the empty region
+  // Copies only the vertices in use.
   Region(const Region& other) noexcept { *this = other; }
   Region& operator=(const Region& other) noexcept {
     if (this == &other) return *this;
@@ -52,30 +52,31 @@ class Region {
   size_t size() const { return size_; }
   const State& operator[](size_t i) const { return vertices_[i]; }
 
-  // What the states become `seconds` later (or earlier) if the slope may change by
-  // up to `curvature` (ns/s^2) meanwhile.
+  // Advances the states by `seconds` (or back in time, if negative), during which the slope may
+  // change by up to `curvature` (ns/s^2).
   void Advance(double seconds, double curvature);
-  // The slope may change by up to `kick` at once; infinite: to anything in `slopes`.
+  // The slope may change by up to `kick` at once; if it is infinite, to any slope in `slopes`.
   void Kick(double kick, Range slopes);
-  // The offset may be off by so much either way.
+  // The offset may be off by this much in either direction.
   void Blur(double offset);
-  // The same states counted from another origin.
+  // Counts the same states from another origin.
   void Shift(double offset, double slope);
-  // Keeps what has an offset within the range. False if nothing is left.
+  // Keeps the states whose offset is within the range. Returns false if none is left.
   bool ClipOffset(Range range);
   bool Intersect(const Region& with);
 
-  // Of offset + slope * seconds.
+  // Returns the range of offset + slope * seconds.
   Range OffsetAt(double seconds) const;
   Range Slopes() const;
-  // The mean of the states, all equally likely. Not for the empty region.
+  // Returns the mean of the states, all taken as equally likely. Must not be called on the empty
+  // region.
   State Centroid() const;
   double Area() const;
 
  private:
-  // Keeps a * offset + b * slope <= limit.
+  // Keeps the states with a * offset + b * slope <= limit.
   void ClipHalfPlane(double a, double b, double limit);
-  // Minkowski sum with the segment from -(offset, slope) to +(offset, slope).
+  // Computes the Minkowski sum with the segment from -(offset, slope) to +(offset, slope).
   void Sweep(double offset, double slope);
   void Tidy();
   void Simplify();

@@ -10,7 +10,7 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// How far outside an edge a state is; negative inside.
+// Returns how far a state is outside of an edge, or a negative number if it is inside.
 double Outside(const Region& region, const State& state) {
   double worst = -kInfinity;
   for (size_t i = 0; i < region.size(); ++i) {
@@ -49,10 +49,10 @@ TEST_CASE("a box moves along its slopes") {
 TEST_CASE("a bend reaches what bounded curves reach, and little more") {
   Region region = Region::Box({-1e-6, 1e-6}, {-1e-6, 1e-6});
   region.Advance(2, 10);
-  // Straight to the end of the lens: full bend all the way.
+  // The end of the lens is reached with the full bend all the way.
   CHECK(Outside(region, {20, 20}) < 1e-3);
   CHECK(Outside(region, {-20, -20}) < 1e-3);
-  // Half of it up, half of it down: the belly of the lens.
+  // The belly of the lens is reached by bending up half of the way and down the other half.
   CHECK(Outside(region, {10, 0}) < 1e-3);
   CHECK(region.OffsetAt(0).hi < 20.001);
   CHECK(region.Slopes().hi < 20.001);
@@ -64,7 +64,7 @@ TEST_CASE("what is possible stays inside through any sequence of steps") {
     return std::uniform_real_distribution<>(from, to)(random);
   };
   for (int round = 0; round < 300; ++round) {
-    // Two walks along a bent curve, forward and backward, that meet at the truth.
+    // Follow a bent curve forwards and backwards to the same state.
     Region met;
     for (double sign : {1.0, -1.0}) {
       State truth{uniform(-1e3, 1e3), uniform(-1e5, 1e5)};
@@ -94,7 +94,7 @@ TEST_CASE("what is possible stays inside through any sequence of steps") {
       } else {
         REQUIRE(met.Intersect(region));
         REQUIRE(Outside(met, truth) < 1e-5);
-        // Nothing but the common part is left.
+        // Only the intersection may be left.
         for (size_t i = 0; i < met.size(); ++i) CHECK(Outside(region, met[i]) < 1e-3);
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes into a map.
+// Collects the inputs of a map.
 #include "libtrace/clock/estimator.h"
 #include "libtrace/stream/columns.h"
 

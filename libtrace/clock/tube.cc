@@ -9,10 +9,10 @@ namespace acceltrace::clock::internal {
 
 namespace {
 
-// So many brackets in a row that contradict what was before are believed.
+// This many contradicting brackets in a row begin another piece.
 constexpr size_t kWitnessesOfBreak = 3;
 
-// Nodes that are looked at again after a break, at most.
+// The largest number of nodes that are examined again after a break.
 constexpr size_t kMaxPending = 1000;
 
 double SecondsBetween(const Node& from, const Node& to) {
@@ -27,9 +27,9 @@ bool HasBothSides(const Node& node) {
   return !std::isinf(node.gate.lo) && !std::isinf(node.gate.hi);
 }
 
-// A polyline near the clock through a bracket each second or so, and its slope from
-// each node on. Sets are counted from it, as small numbers: rounding errors of an
-// offset of minutes would turn the edges of sets that are a few ns wide.
+// Returns a polyline near the clock through about one bracket per second, with its slope after each
+// node. Sets are counted relative to it: with offsets of minutes, rounding errors would rotate the
+// edges of sets that are only a few ns wide.
 std::vector<State> Origins(std::span<const Node> nodes) {
   constexpr double kStepNs = 1e9;
   std::vector<std::pair<double, double>> anchors;  // position, offset
@@ -57,8 +57,8 @@ std::vector<State> Origins(std::span<const Node> nodes) {
   return origins;
 }
 
-// Both sets hold: their intersection does. Rounding may leave nothing of two that
-// touch; then either is right to within rounding.
+// Intersects two sets that both contain the state. If they only touch, rounding may leave nothing;
+// then either set is right to within rounding.
 void Meet(const Region& future, bool has_past, Region* past) {
   if (!has_past) {
     *past = future;
@@ -75,7 +75,7 @@ void PassKick(const Node& node, const Motion& motion, bool forward, double slope
   const double kick = std::isinf(node.kick) ? node.kick : motion.doubt * node.kick;
   region->Shift(0, forward ? node.turn : -node.turn);
   region->Kick(kick, {motion.slopes.lo - slope, motion.slopes.hi - slope});
-  // Of an announced change its size is in doubt, and its place within a tick whatever its size.
+  // For an announced change, the size is uncertain by `doubt`, and the place always by a tick.
   region->Blur((std::isinf(node.kick) ? 1 : 0.5 * (1 + motion.doubt)) * node.blur_ns);
 }
 
@@ -88,7 +88,7 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
     const bool at_end = i == nodes.size();
     if (at_end || failed.size() == kWitnessesOfBreak ||
         (!failed.empty() && i - failed.front() > kMaxPending)) {
-      // A new piece from the first that contradicted; look at what follows again.
+      // The first contradicting bracket begins another piece; continue from there.
       i = failed.front();
       region = Region();
       failed.clear();
@@ -114,7 +114,7 @@ std::vector<Piece> Segment(std::span<Node> nodes, const Motion& motion) {
         for (size_t outlier : failed) nodes[outlier].rejected = true;
         failed.clear();
       }
-      // A wide bracket passes anything: it does not clear those that contradict.
+      // A wide bracket passes anything, so it does not overrule those that contradict.
       if (failed.empty()) pieces.back().last = i;
       pieces.back().witnesses += node.witness && !node.repeated;
     }
@@ -171,7 +171,7 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
   const auto kick = [&](size_t i, bool forward, Region* region) {
     PassKick(nodes[i], motion, forward, origins[i].slope, region);
   };
-  // Steps between nodes i and i + 1, each counted from its own origin.
+  // Steps between nodes i and i + 1, each of which has its own origin.
   const auto step = [&](size_t i, bool forward, Region* region) {
     const double seconds = SecondsBetween(nodes[i], nodes[i + 1]);
     const double offset = origins[i].offset + origins[i].slope * seconds - origins[i + 1].offset;
@@ -186,7 +186,7 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     }
   };
 
-  // Forward: what the past allows. Before `start` that is everything.
+  // The forward pass computes what the past allows. Before `start` that is everything.
   Tube tube;
   tube.before_.resize(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -203,16 +203,16 @@ Tube Smooth(std::span<Node> nodes, const Motion& motion, bool brackets_only) {
     tube.before_[i] = region;
     if (nodes[i].kick == 0) continue;
     kick(i, true, &region);
-    while (after->first != i) ++after;  // those before `start` are passed by
+    while (after->first != i) ++after;  // skip those before `start`
     after->second = region;
   }
-  // Backward: what the future allows, met with the past. It starts from the last
-  // forward set, which is all that both allow there.
+  // The backward pass intersects this with what the future allows. It starts from the last forward
+  // set, where both are the same.
   after = tube.after_.end();
   for (size_t i = nodes.size(); i-- > 0;) {
     if (i + 1 < nodes.size()) step(i, false, &region);
     if (nodes[i].kick != 0) {
-      --after;  // one for each kick
+      --after;  // there is one for each kick
       Meet(region, i >= start, &after->second);
       kick(i, false, &region);
     }

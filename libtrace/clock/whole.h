@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// std::floor(), std::ceil() and std::round() of numbers that int64_t holds, as every time and
-// duration is, without calling the mathematics library: the results are the same to the bit, but
-// for the sign of 0.
+// Inline versions of std::floor(), std::ceil() and std::round() for numbers that fit into int64_t,
+// as every time and duration does. They avoid calls of the maths library and give bit-identical
+// results, except for the sign of 0.
 #ifndef LIBTRACE_CLOCK_WHOLE_H_
 #define LIBTRACE_CLOCK_WHOLE_H_
 
@@ -11,7 +11,7 @@
 
 namespace acceltrace::clock {
 
-// Above that every double is whole.
+// Every double above this is whole.
 inline constexpr double kAllWhole = static_cast<double>(int64_t{1} << 52);
 
 inline double Floor(double number) {
@@ -26,7 +26,7 @@ inline double Ceil(double number) {
   return cut < number ? cut + 1 : cut;
 }
 
-// Halves away from 0.
+// Rounds halves away from 0.
 inline double Round(double number) {
   if (!(std::abs(number) < kAllWhole)) return std::round(number);
   const auto cut = static_cast<double>(static_cast<int64_t>(number));
