@@ -14,16 +14,17 @@
 namespace acceltrace::analysis {
 namespace {
 
-// States of the sweep beside those of Doing: from the first start to the last end.
+// An additional state of the sweep: from the first start to the last end.
 constexpr int kSpan = kNumDoings;
 
-// Lengths on the device's own line of ticks. Rates are looked up for a while at a time.
+// Computes lengths on the device's own line of ticks. Rates are looked up for an interval at a
+// time.
 class Line {
  public:
   Line(const Durations& durations, const Mark& base) : durations_(durations), base_(base) {}
 
   Edge EdgeOf(uint64_t ticks) const {
-    // Damaged data may lie anywhere.
+    // The times of damaged data may be anything.
     constexpr int64_t kFarthest = int64_t{1} << 62;
     const int64_t at = std::clamp(static_cast<int64_t>(ticks - base_.ticks), -kFarthest, kFarthest);
     return {at, at, at + 1};
@@ -32,7 +33,7 @@ class Line {
   Amount Length(int64_t from, int64_t to) {
     if (from < from_ || to > to_) {
       from_ = from;
-      // Far enough to be worth it, not as far as clocks wander.
+      // Long enough for few lookups, but short compared to how clocks drift.
       to_ = std::max(to, from + static_cast<int64_t>(1e7 / durations_.nominal_tick_ns()));
       rate_ = durations_.RateBetween(MarkAt(from_), MarkAt(to_));
       if (!rate_.Even()) to_ = from_ - 1;
@@ -61,7 +62,7 @@ void Count(bool certainly, bool probably, bool possibly, const Amount& length, A
   if (possibly) sum->hi += length.hi;
 }
 
-// The first of a rank, or none of those before it and this.
+// Counts the state of a rank if none of a lower rank is on.
 void CountFirst(int rank, const States& on, const Amount& length, Amount* sum) {
   const uint32_t before = (1u << rank) - 1;
   Count(on.certainly(rank) && (on.possible & before) == 0,
@@ -69,7 +70,7 @@ void CountFirst(int rank, const States& on, const Amount& length, Amount* sum) {
         on.possibly(rank) && (on.certain & before) == 0, length, sum);
 }
 
-// The ticks of what a device does.
+// Reads the ticks of what a device does.
 class Ticks {
  public:
   explicit Ticks(const model::Model& model)
@@ -94,7 +95,7 @@ Mark EndOf(const model::Model& model, const TimeRef& of) {
   return of.of_job ? MarkOf(model.jobs.completion, of.row) : MarkOf(model.commands.end, of.row);
 }
 
-// Gaps one by one: those that are seen lie between merged periods.
+// Finds gaps one by one: visible ones are between merged periods.
 void FindGaps(const model::Model& model, const Durations& durations, Activity* activity) {
   uint64_t touches = 0;
   const std::vector<Stretch> merged =
@@ -114,7 +115,7 @@ void FindGaps(const model::Model& model, const Durations& durations, Activity* a
   }
 }
 
-// All times are of one count.
+// Returns true if all times belong to one count.
 bool OneEpoch(const Activity& activity, Ticks* ticks, uint32_t epoch) {
   if (epoch == clock::kNoEpoch) return false;
   for (const Doing doing : kAllDoings) {
@@ -126,13 +127,14 @@ bool OneEpoch(const Activity& activity, Ticks* ticks, uint32_t epoch) {
   return true;
 }
 
-// What counts as what, by the states at once; decided when they are first met.
+// Determines to which sums a combination of states counts; each one is computed when it first
+// occurs.
 class Kinds {
  public:
-  static constexpr int kSums = kNumDoings + 2;  // those of Doing, overlap, gaps
+  static constexpr int kSums = kNumDoings + 2;  // those of Doing, overlap and gaps
   enum Bound : uint8_t { kLo, kMid, kHi };
 
-  // Bits: 3 * sum + bound.
+  // The result has bit 3 * sum + bound for each of them.
   uint32_t Of(const States& on) {
     uint16_t& known = known_[on.certain | on.possible << kStates | on.likely << 2 * kStates];
     if (known == 0) known = static_cast<uint16_t>(kMet | Find(on));
@@ -173,7 +175,7 @@ void SweepTicks(const Durations& durations, const Mark& base, Ticks* ticks, Acti
   size_t pieces = 1;
   for (const auto& rows : activity->rows) pieces += rows.size();
   sweep.Reserve(pieces);
-  uint64_t first = 0, last = 0;  // of what runs
+  uint64_t first = 0, last = 0;  // first and last tick of what runs
   bool any = false;
   for (const Doing doing : kAllDoings) {
     Cursor<uint64_t>&begins = ticks->Begins(doing).ticks, &ends = ticks->Ends(doing).ticks;
@@ -219,13 +221,13 @@ void Measure(const model::Model& model, const Durations& durations, bool gaps, A
   }
 }
 
-// A stretch before it is merged: where it begins on a line of ticks.
+// An interval before merging, with its begin on a line of ticks.
 struct Piece {
   uint64_t begin;
   TimeRef of;
 };
 
-// By begin and end, then as they come.
+// Sorts by begin and end, otherwise stably.
 class InOrder {
  public:
   InOrder(const model::Model& model, const std::vector<Piece>& pieces)
@@ -239,7 +241,7 @@ class InOrder {
       });
       return;
     }
-    // Numbers above and below the reference, as unsigned ones.
+    // Shift the numbers around the reference so that they can be sorted as unsigned ones.
     for (Piece& piece : *pieces) piece.begin += (uint64_t{1} << 63) - reference_;
     SortByNumber([](const Piece& piece) { return piece.begin; }, pieces);
     for (size_t from = 0; from < pieces->size();) {
@@ -293,13 +295,13 @@ std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
     }
   }
   const uint32_t epoch = BeginOf(model, pieces.front().of).epoch;
-  // One that is shorter than a tick lies before those that begin in it and go on.
+  // Of things that begin in the same tick, those that end first come first.
   InOrder(model, pieces).Sort(OneEpoch(activity, ticks.get(), epoch), &pieces);
   struct Time {
     uint64_t ticks = 0;
     uint32_t epoch = clock::kNoEpoch;
   };
-  Time last;  // the end of the last one
+  Time last;  // the latest end so far
   const auto begin_of = [&](const TimeRef& of) {
     TickCursor& at = ticks->Begins(of.of_job ? kDoesHold : kDoesCompute);
     return Time{at.ticks[of.row], at.epoch[of.row]};
@@ -311,7 +313,7 @@ std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
   for (const Piece& piece : pieces) {
     const TimeRef& of = piece.of;
     const Time from = begin_of(of), to = end_of(of);
-    // Which of two ends comes last is known of one count only: one that does not fit stands alone.
+    // Ends can only be compared within one count, so others are not merged.
     const bool same =
         from.epoch == last.epoch && to.epoch == last.epoch && last.epoch != clock::kNoEpoch;
     if (merged.empty() || !same || static_cast<int64_t>(from.ticks - last.ticks) > 0) {
@@ -328,7 +330,7 @@ std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
 std::vector<Activity> FindActivity(const model::Model& model) {
   std::vector<Activity> activities(model.devices.size());
   const model::Commands& commands = model.commands;
-  if (activities.size() == 1) {  // most of the time; what is not used costs nothing
+  if (activities.size() == 1) {  // the usual case; unused capacity costs nothing
     for (auto& rows : activities[0].rows) rows.reserve(commands.size());
     activities[0].rows[kDoesHold].reserve(model.jobs.size());
   }

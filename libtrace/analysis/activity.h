@@ -2,9 +2,9 @@
 //
 // What did one device do, on its own clock?
 //
-// How long a device computed, transferred, held jobs or did nothing depends on its clock's rate
-// and on whole ticks alone: where all of its times are of one epoch it is measured here, without
-// the offset to the host.
+// How long a device computed, transferred data, held jobs or did nothing only depends on the rate
+// of its clock and on whole ticks. If all of its times have the same epoch, this is measured here
+// without the uncertain offset to the host.
 #ifndef LIBTRACE_ANALYSIS_ACTIVITY_H_
 #define LIBTRACE_ANALYSIS_ACTIVITY_H_
 
@@ -19,13 +19,13 @@
 
 namespace acceltrace::analysis {
 
-// By rank: of what is true at once the first one counts.
+// In order of rank: of several that are true at the same time, the first one counts.
 enum Doing { kDoesCompute, kDoesTransfer, kDoesHold, kNumDoings };
 
-// From the begin of something to its end.
+// The begin and the end of something.
 using MarkPair = std::pair<Mark, Mark>;
 
-// Where such a time is: a command's start or end, a job's doorbell or completion.
+// Identifies a device time: a command's start or end, or a job's doorbell or completion.
 struct TimeRef {
   uint32_t row = 0;
   bool of_job = false;
@@ -36,28 +36,30 @@ struct Stretch {
 MarkPair PeriodOf(const model::Model& model, const Stretch& stretch);
 
 struct Gaps {
-  // Those that whole ticks show; count_hi: with those that may hide within one.
+  // The gaps that whole ticks show; count_hi also has those that may be hidden within a tick.
   uint64_t count = 0, count_hi = 0;
   Amount total, longest;
 };
 
 struct Activity {
-  std::array<std::vector<uint32_t>, kNumDoings> rows;  // of commands; of jobs where it holds them
+  std::array<std::vector<uint32_t>, kNumDoings> rows;  // of commands, or of jobs for kDoesHold
 
   bool any = false;
-  bool measured = false;  // else the times below are not known
+  bool measured = false;  // if false, the times below are not known
   std::array<Amount, kNumDoings> time;
-  Amount overlap;  // transfers and computing at once
-  Gaps gaps;       // nothing ran, between the first start and the last end
+  Amount overlap;  // time with transfers and computing at once
+  Gaps gaps;       // times without commands between the first start and the last end
 };
 
-// By device: the rows, without what they come to.
+// Returns the rows for each device, but not the times that they add up to.
 std::vector<Activity> FindActivity(const model::Model& model);
-// With all of it. gaps: one by one as well, which takes the longest.
+// Also computes the times. `gaps` selects whether gaps are listed one by one, which takes most of
+// the time.
 std::vector<Activity> ComputeActivity(const model::Model& model, bool gaps);
 
-// What the device does of these, in order of time, as few longer stretches: what overlaps or
-// touches is one. *touches: how often nothing may have been in between, for less than a tick.
+// Merges what the device does of these kinds to as few intervals as possible, in order of time:
+// those that overlap or touch become one. *touches counts the places where there may have been a
+// pause of less than a tick.
 std::vector<Stretch> Merged(const model::Model& model, const Activity& activity,
                             std::initializer_list<Doing> doings, uint64_t* touches);
 

@@ -19,7 +19,7 @@ namespace {
 
 struct Kind {
   const char* kind;
-  const char* what;  // {count}, {each}: bytes of each
+  const char* what;  // {count} is their number, {each} the bytes of each
   const char* change;
   const char* whatif;
   Edited (Editor::*edit)();
@@ -85,7 +85,8 @@ class Adviser {
   }
 
  private:
-  // Of the graph as it is now. False: too little to be named.
+  // Computes the gain of the graph's current state. Returns false if it is too small to be
+  // reported.
   bool Gain(const Scales& scales, Advice* advice) const {
     const double run_ns = graph_.RunNs() * base_ns_[0] / recorded_ns_;
     for (size_t i = 0; i < Readings().size(); ++i) {
@@ -100,7 +101,7 @@ class Adviser {
       advice->lo_share = std::min(advice->lo_share, share);
       advice->hi_share = std::max(advice->hi_share, share);
     }
-    // As in whatif.h: a part of the change, and what the replay misses.
+    // As in whatif.h, add a part of the change and the replay's own error.
     const double wider = 0.1 * advice->share + std::abs(recorded_ns_ / graph_.RunNs() - 1);
     advice->lo_share = std::max(0.0, advice->lo_share - wider);
     advice->hi_share = std::min(1.0, advice->hi_share + wider);
@@ -117,10 +118,10 @@ class Adviser {
                      : fmt::format("{:.2f} {}", bytes, kUnits[unit]);
   }
 
-  // How often each name is met. Names stay where they are: one is looked up by its text once.
+  // Counts names. As names do not move in memory, each is looked up by its text only once.
   struct Names {
     std::map<std::string, uint64_t> counts;
-    std::unordered_map<const std::string*, uint64_t*> known;  // null: one too many
+    std::unordered_map<const std::string*, uint64_t*> known;  // nullptr: beyond the limit
 
     void Count(const std::string& name) {
       const auto [place, fresh] = known.try_emplace(&name, nullptr);
@@ -139,14 +140,14 @@ class Adviser {
                                fmt::arg("each", Bytes(each)));
     advice->change = kind.change, advice->whatif = kind.whatif;
     if (kind.edit == &Editor::RemoveProgram && !graph_.sleep_known) {
-      // Who waits for a request has nothing to do earlier.
+      // A program that waits for a request could not do anything earlier.
       advice->lo_ns = advice->lo_share = 0;
       advice->text = fmt::format(
           "the program computes, or sleeps (--sources sched tells), between {} of its calls",
           edited.count);
     }
     if (graph_.crowded && kind.edit != &Editor::RemoveProgram) {
-      // What another thread's work took is not saved.
+      // Time that was taken by another thread is not saved.
       advice->lo_ns = advice->lo_share = 0;
       advice->text += ", unless its threads wait for a CPU (--sources sched tells)";
     }
@@ -193,7 +194,8 @@ class Adviser {
   std::pair<uint32_t, int64_t> RangeKey(uint32_t r) const {
     return {model_.ranges.tid[r], model_.ranges.begin_ns[r]};
   }
-  // The innermost that a call began in; only so many that began before it are looked at.
+  // Finds the innermost range in which a call began. Only this many ranges that began before it are
+  // examined.
   static constexpr int kLookBack = 64;
   uint32_t RangeOf(uint32_t call) const {
     const std::pair<uint32_t, int64_t> at{model_.api.tid[call], model_.api.begin_ns[call]};
@@ -207,7 +209,7 @@ class Adviser {
     return model::kNoRow;
   }
 
-  // A link that is slower than both ends could.
+  // Reports links that are slower than both of their ends support.
   void SlowLinks(std::vector<Advice>* all) const {
     if (model_.devices.size() != 1) return;
     const proto::Pci& pci = model_.devices[0].about.pci();
@@ -237,7 +239,7 @@ class Adviser {
   Scales without_;
   std::vector<double> base_ns_;
   double recorded_ns_ = 0;
-  std::vector<uint32_t> ranges_;  // by thread and begin
+  std::vector<uint32_t> ranges_;  // sorted by thread and begin
 };
 
 }  // namespace

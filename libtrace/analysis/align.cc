@@ -6,8 +6,8 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Myers' O(ND) algorithm (An O(ND) Difference Algorithm and Its Variations, 1986). Its memory is
-// the square of the number of differences, so that this is limited.
+// Uses Myers' O(ND) algorithm (An O(ND) Difference Algorithm and Its Variations, 1986). As its
+// memory grows with the square of the number of differences, these are limited.
 constexpr int64_t kMaxDifferences = 3000;
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
@@ -20,11 +20,11 @@ class Myers {
 
   Pairs Run() {
     const int64_t most = std::min(n_ + m_, kMaxDifferences);
-    // reach[k]: how far in `a` the diagonal k was followed.
+    // reach[k] is the position in `a` up to which diagonal k was followed.
     std::vector<int64_t> reach(static_cast<size_t>(2 * most + 3), 0);
     const auto at = [&](int64_t k) -> int64_t& { return reach[static_cast<size_t>(k + most + 1)]; };
     for (int64_t d = 0; d <= most; ++d) {
-      // What was reached with one difference less, for the way back.
+      // Keep the result for one difference less, for backtracking.
       history_.emplace_back(reach.begin() + (most + 1 - d), reach.begin() + (most + 2 + d));
       for (int64_t k = -d; k <= d; k += 2) {
         int64_t x = k == -d || (k != d && at(k - 1) < at(k + 1)) ? at(k + 1) : at(k - 1) + 1;

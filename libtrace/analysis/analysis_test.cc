@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each analysis on a trace small enough to be computed by hand. The clock is
-// 1 GHz without drift: a tick is a ns.
+// Applies each analysis to a trace that is small enough to be computed by hand. The clock is 1 GHz
+// without drift, so that a tick is a ns.
 #include <cstdlib>
 #include <limits>
 
@@ -28,7 +28,7 @@ CommandSpec Command(Unit unit, int64_t head, int64_t start, int64_t end) {
   return command;
 }
 
-// One job in the middle of a call that waits for it: every stage has its own length.
+// A job within a call that waits for it, in which every stage has a different length:
 //   call 0, submit 100, doorbell 300, device 600, fetch 1'000, start 1'500,
 //   end 11'500, completion 12'100, interrupt 12'800, handler 13'600, consumed 14'500,
 //   wake 15'500, return 16'600
@@ -212,7 +212,7 @@ TEST_CASE("A command across a snapshot makes the comparison impossible, not wron
   const Report report = ComputeReport(*model);
   CHECK(report.utilisation[0].units[kIn].check.straddling == 1);
   for (const Law& law : report.laws) {
-    // That unit is not compared, and all others are.
+    // Only that unit is excluded from the comparison.
     if (law.name == "counters_and_commands") CHECK(law.state == Law::State::kHolds);
   }
 }
@@ -254,7 +254,8 @@ TEST_CASE("The classes of the breakdown add up to the run") {
 }
 
 TEST_CASE("A verdict that lies within the bounds says so") {
-  // Computing 6'000, notifying 5'400; a clock that is read within 40 us leaves that open.
+  // Computing takes 6'000 and notifying 5'400. If the clock is read within 40 us, it is not certain
+  // which is longer.
   JobSpec job = OneJob();
   job.commands[1].end_ns = kBase + 9'500, job.completion_ns = kBase + 10'100;
   job.device_irq_ns = kBase + 10'800;
@@ -278,7 +279,7 @@ TEST_CASE("Overlap and gaps carry the bounds of their edges") {
   TraceBuilder builder = OneJobTrace();
   JobSpec job = OneJob();
   job.job = 2, job.sequence = 2, job.correlation += 1;
-  // Two copies within the first job's computing, one after it, a gap of 1 us before that.
+  // Two copies during the first job's computing and one after it, with a gap of 1 us before that.
   job.commands = {Command(kIn, 4'000, 5'000, 6'000), Command(kIn, 6'000, 7'000, 8'500),
                   Command(kOut, 12'000, 12'500, 13'000)};
   builder.AddJob(job);
@@ -287,7 +288,7 @@ TEST_CASE("Overlap and gaps carry the bounds of their edges") {
     CHECK(span.lo_ns <= ns);
     CHECK(span.hi_ns >= ns);
     CHECK(std::abs(span.mid_ns - ns) <= 4);
-    // What was made of device times is not exact.
+    // Values derived from device times are not exact.
     CHECK(span.hi_ns > span.lo_ns);
   };
   holds(breakdown.overlap, 2'500);
@@ -323,7 +324,8 @@ TEST_CASE("Link bandwidth follows generation, width and line coding") {
   CHECK(LinkBytesPerSecond(0, 16) == 0);
   CHECK(LinkBytesPerSecond(7, 16) == 0);
   CHECK(LinkBytesPerSecond(3, 0) == 0);
-  // 256 of data, 12 of completion header or 16 of write header, 8 of framing.
+  // A packet has 256 bytes of data, 12 or 16 bytes of header (completion or write) and 8 bytes of
+  // framing.
   CHECK(PayloadEfficiency(256, true) == Approx(256.0 / 276));
   CHECK(PayloadEfficiency(256, false) == Approx(256.0 / 280));
   CHECK(PayloadEfficiency(0, true) == 1);
@@ -419,7 +421,7 @@ TEST_CASE("A range owns the work of the calls that began inside it") {
   CHECK(ranges[2].jobs + ranges[3].jobs == 0);
 }
 
-// The tree as text: each range by its ancestors.
+// Returns the tree as text, with each range preceded by its ancestors.
 std::vector<std::string> Paths(const std::vector<RangeUse>& ranges) {
   std::vector<std::string> paths;
   for (const RangeUse& range : ranges) {
@@ -430,7 +432,7 @@ std::vector<std::string> Paths(const std::vector<RangeUse>& ranges) {
 
 TEST_CASE("Ranges nest by thread, not by time or depth alone") {
   TraceBuilder builder = OneJobTrace();
-  // Two processes do other things at the same times.
+  // Two processes do different things at the same times.
   builder.AddRange("train", 100, 1'000, 9'000, 0);
   builder.AddRange("load", 200, 1'000, 9'000, 0);
   builder.AddRange("step", 100, 1'000, 4'000, 1);
@@ -438,7 +440,7 @@ TEST_CASE("Ranges nest by thread, not by time or depth alone") {
   builder.AddRange("step", 100, 4'000, 8'500, 1);
   builder.AddRange("forward", 100, 4'000, 5'000, 2);
   builder.AddRange("parse", 200, 4'000, 5'000, 1);
-  // Begin and end at once: the one that took no time has no children.
+  // Ranges that begin and end at the same time: the one that took no time has no children.
   builder.AddRange("tiny", 100, 9'000, 9'000, 0);
   builder.AddRange("after", 100, 9'000, 9'900, 0);
   builder.AddRange("inside", 100, 9'000, 9'500, 1);

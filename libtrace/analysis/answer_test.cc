@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a report are as they are in the whole one; and what makes them cheap.
+// Parts of a report must be equal to those of the whole report, and cheaper.
 #include <algorithm>
 #include <random>
 
@@ -20,7 +20,8 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000;
 
-// Jobs of two commands with pauses of the program between them. overlaps: on an in-order unit.
+// Jobs with two commands each, with pauses of the program in between. `overlaps` makes commands
+// overlap on an in-order unit.
 std::unique_ptr<model::Model> Jobs(uint32_t jobs, bool overlaps) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -87,7 +88,7 @@ TEST_CASE("The answer is that of the whole report") {
     CHECK(answer.advice[i].hi_share == whole.advice[i].hi_share);
     CHECK(answer.advice[i].calls == whole.advice[i].calls);
   }
-  // Not computed.
+  // It was not computed.
   CHECK(answer.limiter.gains.empty());
   CHECK(answer.ops.empty());
   CHECK(answer.latency.jobs == 0);
@@ -147,7 +148,7 @@ TEST_CASE("Numbers are sorted, and equal ones keep their order") {
       for (size_t i = 0; i < count; ++i) items.emplace_back(random() % range, i);
       auto sorted = items;
       std::sort(sorted.begin(), sorted.end());
-      // Two lists that are in order as well, as those of two kinds of units are.
+      // Also try two sorted lists, as those of two kinds of units are.
       auto lists = items;
       std::sort(lists.begin(), lists.begin() + static_cast<ptrdiff_t>(count / 3));
       std::sort(lists.begin() + static_cast<ptrdiff_t>(count / 3), lists.end());
@@ -170,7 +171,7 @@ TEST_CASE("A cursor reads what the column holds, in any order") {
   bool right = true;
   for (size_t row = 0; row < 5000; ++row) {
     right = right && cursor[row] == column.At(row);
-    const size_t any = random() % 5100;  // behind its end as well
+    const size_t any = random() % 5100;  // also after its end
     right = right && jumps[any] == column.At(any);
   }
   CHECK(right);

@@ -47,7 +47,8 @@ void Count(bool certainly, bool probably, bool possibly, int64_t ns, Span* sum) 
 
 constexpr uint32_t kRuns = 1u << kComputing | 1u << kTransferring;
 
-// When nothing ran on any device, from the first start to the last end, as a host sees it.
+// Finds when nothing ran on any device, between the first start and the last end, on the host's
+// clock.
 class HostGaps {
  public:
   static constexpr int kSpan = kNumClasses;  // the state of being in between
@@ -58,7 +59,7 @@ class HostGaps {
     const bool possibly = on.possibly(kSpan) && (on.certain & kRuns) == 0;
     Count(certainly, probably, possibly, ns, &result->gap_total);
     result->gaps += probably && now_.mid_ns == 0;
-    // Two of them are two only if something ran in between.
+    // Two gaps are only certain to be separate if something ran in between.
     if ((on.certain & kRuns) != 0) ran_since_ = true;
     if (certainly && std::exchange(ran_since_, false)) ++result->gaps_lo;
     const auto go_on = [ns](bool on, int64_t* now, int64_t* longest) {
@@ -71,14 +72,14 @@ class HostGaps {
   }
 
  private:
-  Span now_;  // how long the present one is already
+  Span now_;  // the length of the current gap so far
   bool ran_since_ = false;
 };
 
-// Everything on the host's clock.
+// Collects everything on the host's clock.
 class HostLine {
  public:
-  // The run: outside of it nothing counts.
+  // Nothing counts outside of the run, which is given by its edges.
   HostLine(const model::Model& model, const Edge& begin, const Edge& end)
       : model_(model), begin_(begin), end_(end) {
     sweep_.Add(kApplication, begin, end);
@@ -88,8 +89,9 @@ class HostLine {
   void Add(Class of, const Edge& from, const Edge& to) { sweep_.Add(of, Clip(from), Clip(to)); }
   void Add(Class of, int64_t from_ns, int64_t to_ns) { Add(of, EdgeOf(from_ns), EdgeOf(to_ns)); }
 
-  // What a device does: each of its own where other devices ran as well, else as one state, since
-  // its own clock resolves them better.
+  // Adds what a device does. If other devices ran as well, each activity is a separate state;
+  // otherwise they are a single one, since the device's own clock distinguishes them more
+  // precisely.
   void AddDevice(const Durations& durations, const Activity& activity, bool alone) {
     static_assert(static_cast<int>(kDoesCompute) == static_cast<int>(kComputing));
     static_assert(static_cast<int>(kDoesTransfer) == static_cast<int>(kTransferring));
@@ -131,7 +133,7 @@ class HostLine {
       }
     });
     times.Each([&](const States& on, int64_t ns) { CountClasses(on, ns, result); });
-    // Where periods touch, for less than a tick something else may have been.
+    // Where periods touch, something else may have been on for less than a tick.
     const auto hidden_ns = static_cast<int64_t>(std::ceil(hidden_ns_));
     const auto widen = [hidden_ns](Span* span) {
       span->lo_ns = std::max<int64_t>(0, span->lo_ns - hidden_ns);
@@ -188,7 +190,7 @@ class HostLine {
   const model::Model& model_;
   Edge begin_, end_;
   Sweep sweep_;
-  // Gaps: not of a device that is alone, whose own clock knows them.
+  // For gaps, unless there is a single device, whose own clock determines them.
   bool any_run_ = false;
   Edge first_start_, last_end_;
   double hidden_ns_ = 0;
@@ -226,13 +228,14 @@ void AddJobs(const model::Model& model, HostLine* line) {
   }
 }
 
-// The time that each limiter set the pace of commands.
+// Sums up the time in which each limiter limited commands.
 void AddLimiters(const model::Model& model, Breakdown* result) {
   const model::Commands& commands = model.commands;
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
-  // By name: devices may have them in other orders. Of one unit, one command after the other.
+  // By name, since devices may number them differently, and by unit, since the commands of a unit
+  // do not overlap.
   std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, UnitSum>> sums;
-  std::map<std::array<uint32_t, 3>, UnitSum*> known;  // the same by number
+  std::map<std::array<uint32_t, 3>, UnitSum*> known;  // the same, by numbers
   for (const uint32_t i : RowsByStart(model)) {
     const uint32_t device = commands.device[i];
     UnitSum*& sum = known[{device, commands.unit[i], commands.limiter[i]}];
@@ -251,8 +254,8 @@ void AddLimiters(const model::Model& model, Breakdown* result) {
                    [](const auto& a, const auto& b) { return a.second.mid_ns > b.second.mid_ns; });
 }
 
-// What one device's own clock says, in place of what the host's says of it; the estimate stays,
-// so that the classes add up.
+// Uses the bounds from the device's own clock instead of the host's. The estimate stays, so that
+// the classes add up.
 void TakeMeasured(const Activity& activity, Breakdown* result) {
   const auto take = [](const Amount& amount, Span* span) {
     const Span measured = amount.Round();
@@ -269,7 +272,7 @@ void TakeMeasured(const Activity& activity, Breakdown* result) {
   result->gaps_hi = activity.gaps.count_hi;
 }
 
-// The classes are all of the run: none has less than the others leave, nor more.
+// Since the classes cover the run, each one is bounded by what the others leave.
 void AddUp(Breakdown* result) {
   const std::array<Span, kNumClasses> known = result->time;
   for (int c = 0; c < kNumClasses; ++c) {
@@ -285,7 +288,7 @@ void AddUp(Breakdown* result) {
     };
     span.lo_ns = std::max(span.lo_ns, left(result->run.lo_ns, others_hi));
     span.hi_ns = std::min({span.hi_ns, left(result->run.hi_ns, others_lo), result->run.hi_ns});
-    // Where edges contradict each other an interval stays one, around the estimate.
+    // If edges contradict each other, keep a valid interval around the estimate.
     span.lo_ns = std::min(span.lo_ns, span.mid_ns);
     span.hi_ns = std::max(span.hi_ns, span.mid_ns);
   }
@@ -331,8 +334,8 @@ const char* ClassText(Class c) { return kClasses[c].text; }
 
 namespace {
 
-// Sets the run's begin and end; false when no device was used. A device's times count only where
-// the host did not see what came before and after them.
+// Finds the run's begin and end. Returns false if no device was used. A device's times only count
+// where the host did not record what came before and after them.
 bool FindRun(const model::Model& model, Edge* begin, Edge* end) {
   bool any = false;
   const auto see = [&](const Edge& from, const Edge& to) {
@@ -417,7 +420,7 @@ Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts) {
   FindLargest(&result);
   if (parts == BreakdownParts::kAll || result.largest == kComputing) AddLimiters(model, &result);
   Judge(model, &result);
-  result.pieces.shrink_to_fit();  // it stays as long as the report
+  result.pieces.shrink_to_fit();  // it is kept as long as the report
   return result;
 }
 

@@ -2,15 +2,14 @@
 //
 // Where did the time go?
 //
-// The run is the time in which devices were used: from the beginning of the
-// first API call that submitted a job to the return of the last one that waited
-// for one (the consumption of the last completion, if none did). What a program
-// did before and after is kept apart.
+// The run is the time in which devices were used: from the begin of the first API call that
+// submitted a job to the return of the last call that waited for one (or the consumption of the
+// last completion, if there is no such call). What a program did before and after is reported
+// separately.
 //
-// Every instant of the run belongs to exactly one class: the first of this list
-// that is true for it, so that the classes add up to the run. What runs on a
-// device hides what the host does meanwhile: the host's classes are the time in
-// which every device was left without work.
+// Every instant of the run belongs to exactly one class, the first one in the list that is true, so
+// that the classes add up to the run. Work on a device hides what the host does meanwhile: the
+// host's classes are the time in which no device had work.
 #ifndef LIBTRACE_ANALYSIS_BREAKDOWN_H_
 #define LIBTRACE_ANALYSIS_BREAKDOWN_H_
 
@@ -23,57 +22,58 @@
 namespace acceltrace::analysis {
 
 enum Class {
-  kComputing,     // a unit that is no DMA engine runs a command
-  kTransferring,  // only DMA engines run
-  kHolding,       // a device has jobs, but nothing runs: fetch, dispatch, semaphores
-  kUnseen,        // a device has jobs that only its driver's tracepoints tell of
-  kNotifying,     // a job is done, its completion or its waiter on the way
-  kRinging,       // a doorbell is on its way
-  kDriver,        // a thread is in the driver's submit
+  kComputing,     // a unit other than a DMA engine runs a command
+  kTransferring,  // only DMA engines run commands
+  kHolding,       // a device has jobs, but runs nothing: fetch, dispatch, semaphores
+  kUnseen,        // a device has jobs that are only known from its driver's tracepoints
+  kNotifying,     // a job is done, but its completion or the waiter's wake-up is still under way
+  kRinging,       // a doorbell write is under way
+  kDriver,        // a thread is in the driver's submit call
   kRuntime,       // a thread is in an API call
-  kApplication,   // none of these
+  kApplication,   // none of the above
   kNumClasses
 };
-// Whether the device writes records of what it does: else its jobs are nothing but their two ends.
+// Returns true if the device records what it executes; otherwise only the begin and the end of its
+// jobs are known.
 bool HasInside(const model::Device& device);
 
 const char* ClassName(Class c);  // stable, for JSON
 const char* ClassText(Class c);  // for people
 
-// A stretch of the run that belongs to one class, from the end of the one before it.
+// An interval of the run that belongs to one class; it begins at the end of the previous one.
 struct Piece {
   int64_t end_ns = 0;
   Class of = kApplication;
 };
 
 struct Breakdown {
-  // Of one device's doing only its own clock's rate and its whole ticks are uncertain; where
-  // hands change between host and device, and between devices, the clocks' offsets are as well.
-  // Whatever the true order of the edges is, the bounds hold (sweep.h).
+  // While a single device works, only its own clock's rate and whole ticks are uncertain. At
+  // transitions between host and device and between devices, the clocks' offsets are uncertain as
+  // well. The bounds hold whatever the true order of the edges is (sweep.h).
   int64_t begin_ns = 0, end_ns = 0;
-  Span run;                             // exact if the host saw its first and its last event
-  int64_t before_ns = 0, after_ns = 0;  // from the first event of all, to the last
+  Span run;                             // exact if the host recorded its first and last event
+  int64_t before_ns = 0, after_ns = 0;  // from the first event, and to the last one
   std::array<Span, kNumClasses> time{};
-  std::vector<Piece> pieces;  // in order, as it seems; they cover the run
-  // Time in which commands ran, by limiter name: what set their run time.
+  std::vector<Piece> pieces;  // in their likely order; they cover the run
+  // For each limiter, by name, the time in which it limited the commands that ran.
   std::vector<std::pair<std::string, Span>> limiters;
 
-  // Units of any device, from the first command's start to the last one's end.
+  // Summed over all units of all devices, between the first command's start and the last one's end.
   Span overlap;       // transfers and computing at once
-  uint64_t gaps = 0;  // nothing ran, as far as whole ticks show it
+  uint64_t gaps = 0;  // times without commands, as far as whole ticks show them
   uint64_t gaps_lo = 0, gaps_hi = 0;
   Span gap_total, gap_longest;
 
   Class largest = kApplication;
-  bool certain = false;  // its lower bound is above every other's upper bound
-  std::string verdict;   // one sentence, of what the trace holds: verdict.h says what that is worth
+  bool certain = false;  // its lower bound is above the upper bounds of all other classes
+  std::string verdict;   // one sentence on what is in the trace; see verdict.h
 
   int64_t RunNs() const { return end_ns - begin_ns; }
   Ratio Share(const Span& span) const { return ShareOf(ToAmount(span), ToAmount(run)); }
 };
 
-// kAnswer: the run, the time and the pieces of the classes, and the verdict; gaps and limiters are
-// left out.
+// kAnswer computes the run, the time and the pieces of the classes, and the verdict, but no gaps
+// and limiters.
 enum class BreakdownParts { kAll, kAnswer };
 Breakdown ComputeBreakdown(const model::Model& model, BreakdownParts parts = BreakdownParts::kAll);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laws of what threads did: calls and ranges nest, the driver's events of a call lie within
-// it, a job has its call.
+// Laws of what threads did: calls and ranges nest, the driver's events of a call are within it, and
+// each job has its call.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,27 +30,28 @@ using proto::HostBatch;
 
 using Thread = std::pair<uint32_t, uint32_t>;  // pid, tid
 
-// Spans of each thread, by begin: each lies within the one that was begun before it, or after it.
+// Checks the spans of each thread, sorted by begin: each one must be within the one that began
+// before it, or after it.
 class Nesting {
  public:
   Nesting(const char* what, Tally* nest) : what_(what), nest_(*nest) {}
 
-  // skip(row): it is none. whole: none is skipped.
+  // skip(row) excludes rows; `whole` means that there are none to exclude.
   template <typename Spans, typename Skip>
   void Check(const Spans& spans, const Skip& skip, bool whole) {
     model::EachChunk(
         [&](size_t first, size_t rows, const int64_t* begin_ns, const int64_t* end_ns,
             const uint32_t* pids, const uint32_t* tids, const uint8_t* began_before,
             const uint8_t* open) {
-          // As nearly always: one after the other, all of one thread.
+          // The usual case: non-overlapping spans of the same thread.
           const bool apart = whole && AreAlike(pids, rows) && AreAlike(tids, rows) &&
                              AreAll(began_before, rows, uint8_t{0}) &&
                              AreAll(open, rows, uint8_t{0}) &&
                              NoneAfter(end_ns, begin_ns + 1, rows - 1);
           for (size_t i = 0; i < rows; ++i) {
-            if (skip(first + i) || began_before[i] != 0) continue;  // its true begin is not known
+            if (skip(first + i) || began_before[i] != 0) continue;  // the true begin is not known
             See({pids[i], tids[i]}, begin_ns[i], {end_ns[i], open[i] != 0});
-            // The next ones begin when it is over, and nothing else is under way.
+            // The next ones begin after it has ended, and no other span is open.
             if (!apart || known_->size() != 1) continue;
             known_->back().end_ns = end_ns[rows - 1];
             nest_.Hold(rows - 1 - i);
@@ -84,11 +85,11 @@ class Nesting {
   const char* const what_;
   Tally& nest_;
   std::map<Thread, std::vector<Span>> begun_;
-  std::vector<Span>* known_ = nullptr;  // of the thread of the span before
+  std::vector<Span>* known_ = nullptr;  // of the previous span's thread
   Thread last_;
 };
 
-// Calls by their correlation: of several the first.
+// Finds calls by their correlation id; if there are several, the first one.
 class CallsById {
  public:
   explicit CallsById(const model::ApiCalls& api)
@@ -96,12 +97,12 @@ class CallsById {
   void Add(uint64_t id, uint32_t row) {
     if (!rising_.rise()) index_.Add(id, row, KeyOf{ids_});
   }
-  // They do from row to row: Add() does nothing.
+  // Returns true if ids increase with rows, so that no index is needed and Add() does nothing.
   bool rise() const { return rising_.rise(); }
   static constexpr uint32_t kNone = model::KeyIndex::kNone;
-  // id: not 0.
+  // `id` must not be 0.
   uint32_t Find(uint64_t id) {
-    // Events of one call follow each other.
+    // Events of the same call follow each other.
     if (id != last_id_) last_row_ = rising_.rise() ? FindRising(id) : index_.Find(id, KeyOf{ids_});
     last_id_ = id;
     return last_row_;
@@ -109,7 +110,7 @@ class CallsById {
 
  private:
   static_assert(model::KeyIndex::kNone == model::kNoRow);
-  // Mostly the next one is asked for.
+  // Usually, the next one is requested.
   uint32_t FindRising(uint64_t id) {
     const uint32_t next = last_row_ + 1;
     return next < ids_.size() && next_ids_[next] == id ? next : rising_.Find(id);
@@ -123,7 +124,7 @@ class CallsById {
   Cursor<uint64_t> next_ids_{ids_};
   model::RisingIds rising_;
   model::KeyIndex index_;
-  uint64_t last_id_ = 0;  // no call's
+  uint64_t last_id_ = 0;  // not the id of any call
   uint32_t last_row_ = kNone;
 };
 
@@ -147,7 +148,7 @@ class CallChecker : public LawGroup, public JobLaw {
     pass->Add(this);
   }
 
-  // A thread whose calls are recorded submits from within one.
+  // A thread whose calls are recorded must submit from within one.
   void OfJobs(size_t from, size_t to) override {
     if (HaveCalls(from, to)) return called_.Hold(to - from);
     for (size_t j = from; j < to; ++j) {
@@ -165,7 +166,7 @@ class CallChecker : public LawGroup, public JobLaw {
     Nesting("a call", &nest_)
         .Check(
             model_.api, [](size_t) { return false; }, true);
-    // Ranges only: marks have no length.
+    // Only ranges can be checked, since marks have no length.
     const model::Ranges& ranges = model_.ranges;
     Nesting("a range", &nest_)
         .Check(
@@ -185,14 +186,14 @@ class CallChecker : public LawGroup, public JobLaw {
     model::EachChunk(
         [&](size_t first, size_t rows, const uint64_t* ids, const uint32_t* pids,
             const uint32_t* tids) {
-          // Of one thread whose numbers rise the first one is the least. They rise over the clients
-          // of its process, too.
+          // If ids increase within one thread, the first one is the smallest. They also increase
+          // with the clients of the process.
           const bool rise = by_id_.rise() && AreAlike(pids, rows) && AreAlike(tids, rows) &&
                             model::ClientOf(ids[0]) == model::ClientOf(ids[rows - 1]);
           for (size_t i = 0; i < rows; ++i) {
             if (ids[i] == 0) continue;
             by_id_.Add(ids[i], static_cast<uint32_t>(first + i));
-            // Of calls in progress at the beginning, only those that ended are there.
+            // Of calls that were under way at the beginning, only those that ended are recorded.
             const Counter counter(pids[i], model::ClientOf(ids[i]), tids[i]);
             if (first_id == nullptr || counter != last) {
               first_id = &first_id_.try_emplace(counter, ids[i]).first->second;
@@ -208,7 +209,7 @@ class CallChecker : public LawGroup, public JobLaw {
 
   // When a call was under way, as far as it is known.
   struct During {
-    uint64_t id = 0;  // no call's
+    uint64_t id = 0;  // not the id of any call
     uint32_t call = CallsById::kNone;
     int64_t begin_ns = 0, end_ns = 0;
   };
@@ -221,7 +222,7 @@ class CallChecker : public LawGroup, public JobLaw {
     during->end_ns = open_[call] ? Times::max() : call_end_ns_[call];
   }
 
-  // What a thread did in the driver on behalf of a call happened during that call.
+  // Checks that what a thread did in the driver for a call happened during that call.
   void CheckHostEvents() {
     constexpr uint64_t kKinds =
         uint64_t{1} << HostBatch::KIND_SUBMIT | uint64_t{1} << HostBatch::KIND_DOORBELL |
@@ -233,12 +234,12 @@ class CallChecker : public LawGroup, public JobLaw {
         [&](size_t first, size_t rows, const uint8_t* kinds, const uint64_t* ids,
             const int64_t* at_ns) {
           uint64_t held = 0;
-          During now = during;  // in registers
+          During now = during;  // a copy that stays in registers
           for (size_t i = 0; i < rows; ++i) {
             if (kinds[i] >= 64 || (kKinds >> kinds[i] & 1) == 0) continue;
-            // Of a thread that waits, the waiting call.
+            // For a thread that waits, use the waiting call.
             const uint64_t id = kinds[i] == HostBatch::KIND_WAKE ? host.arg1[first + i] : ids[i];
-            // Events of one call follow each other.
+            // Events of the same call follow each other.
             if (id != now.id) Find(id, &during), now = during;
             if (now.call == CallsById::kNone) continue;
             if (now.begin_ns <= at_ns[i] && at_ns[i] <= now.end_ns) {
@@ -264,9 +265,9 @@ class CallChecker : public LawGroup, public JobLaw {
     });
   }
 
-  // Calls that are numbered one after the other: those that a thread made as one client.
+  // Identifies calls with consecutive numbers: those that a thread made as one client.
   using Counter = std::tuple<uint32_t, uint32_t, uint32_t>;  // pid, client, tid
-  // What is known of such calls, which nearly always are those of the job before.
+  // What is known of such calls, which are usually those of the previous job.
   struct Caller {
     Thread thread;
     uint32_t client = 0;
@@ -282,8 +283,8 @@ class CallChecker : public LawGroup, public JobLaw {
     caller_->seen = first != first_id_.end();
     if (caller_->seen) caller_->first_id = first->second;
   }
-  // Whether calls of the process have that client in their ids. Where none was seen at all they
-  // have its own number, if they are of before drivers gave others.
+  // Returns true if the process has calls with this client in their ids. If it has no calls, they
+  // could only have the process's own number, as in traces from before drivers assigned clients.
   bool MakesCalls(uint32_t pid, uint32_t client) const {
     if (client == 0) return false;
     auto next = first_id_.lower_bound({pid, client, 0});
@@ -295,26 +296,27 @@ class CallChecker : public LawGroup, public JobLaw {
     const bool none = next == first_id_.end() || std::get<0>(next->first) != pid;
     return client == pid && none;
   }
-  // Whether the thread's job that has this id was submitted within a call that must be there.
+  // Returns true if the job with this id was submitted within a call that must be recorded.
   bool HasCall(const Thread& thread, uint64_t id, int64_t at_ns) {
     const uint32_t client = model::ClientOf(id);
     if (!caller_ || thread != caller_->thread || client != caller_->client ||
         at_ns < caller_->life.from_ns || at_ns >= caller_->life.to_ns) {
       SeeCaller(thread, client, at_ns);
     }
-    // It makes no calls that are seen, or this one went on from beginning to end.
+    // The thread makes no recorded calls, or this call began and ended within the recording.
     if (caller_->life.CallsAttached()) return caller_->seen && id >= caller_->first_id;
-    // Else calls were not collected, or it is no call's number.
+    // Otherwise, calls were not collected, or the id is not that of a call.
     return caller_->collected;
   }
 
-  // As of nearly all jobs: whether they are of one thread, and all must have a call and have it.
+  // Handles the usual case: returns true if the jobs belong to one thread, and all of them must
+  // have a call and have one.
   bool HaveCalls(size_t from, size_t to) {
     const size_t jobs = to - from;
     const uint32_t* calls = in_.api_row.At(from);
     uint32_t low = calls[0], high = low;
     stream::WidenTo(calls, jobs, &low, &high);
-    constexpr size_t kMost = 2048;  // calls of jobs that follow each other are near
+    constexpr size_t kMost = 2048;  // the calls of successive jobs are close to each other
     if (!AreAlike(in_.pid.At(from), jobs) || !AreAlike(in_.tid.At(from), jobs) ||
         !NoneBelow(in_.submit_ns.At(from), jobs, std::max(begin_ns_, model::kNoTime + 1)) ||
         high == model::kNoRow || high - low >= kMost) {
@@ -342,7 +344,7 @@ class CallChecker : public LawGroup, public JobLaw {
   Cursor<uint8_t> began_before_{model_.api.began_before}, open_{model_.api.open};
   Cursor<int64_t> call_begin_ns_{model_.api.begin_ns}, call_end_ns_{model_.api.end_ns};
   std::map<Counter, uint64_t> first_id_;
-  std::optional<Caller> caller_;  // of the job before
+  std::optional<Caller> caller_;  // of the previous job
   Tally nest_{"nesting", "calls and ranges of a thread lie within each other or apart"};
   Tally within_{"events_of_calls", "what the driver did for a call happened during it"};
   Tally called_{"calls_of_jobs", "each job has the call that submitted it"};

@@ -11,7 +11,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Of places whose names are known at a time.
+// Limits the places whose names are in memory at a time.
 constexpr size_t kMaxPlaces = 1 << 17;
 constexpr size_t kMaxNameBytes = 64 << 20;
 
@@ -24,7 +24,7 @@ void Add(const SiteUse& from, SiteUse* to) {
   to->device_ns += from.device_ns;
 }
 
-// Of the calls of each stack that has any: what a stack without one takes is its place.
+// Sums up the calls of each stack. A stack without calls takes no more than an index.
 class StackUses {
  public:
   explicit StackUses(size_t stacks) : places_(stacks, model::kNoRow) {}
@@ -82,7 +82,7 @@ StackUses UseOfStacks(const model::Model& model, uint64_t* without) {
   return uses;
 }
 
-// The longest time first. Those behind the first `most` become the row `others`.
+// Sorts by time, the longest first. Rows after the first `most` are merged to the row `others`.
 template <typename Row>
 void Rank(size_t most, Row others, std::vector<Row>* rows) {
   std::stable_sort(rows->begin(), rows->end(), [](const Row& a, const Row& b) {
@@ -94,7 +94,7 @@ void Rank(size_t most, Row others, std::vector<Row>* rows) {
   rows->push_back(std::move(others));
 }
 
-// Each text once.
+// Keeps each text once.
 class Names {
  public:
   explicit Names(std::vector<std::string>* names) : names_(names) {}
@@ -170,7 +170,8 @@ CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names
     Add(*use, &sites[{frames.of_frame[site], stacks.frames[site].object}]);
     const auto begin = frames.of_frame.begin();
     const std::vector<uint32_t> whole(begin + stacks.first[stack], begin + stacks.first[stack + 1]);
-    // Files of one name may differ in it: of those with the same names the first one says.
+    // Stacks with equal names may be in different files, so that their call sites differ; the first
+    // one counts.
     const StackUse fresh = {whole, static_cast<uint32_t>(site - stacks.first[stack]), {}};
     Add(*use, &by_frames.try_emplace(whole, fresh).first->second.use);
   }

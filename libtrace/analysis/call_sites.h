@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where in the program were the API calls made?
+// From where in the program were the API calls made?
 #ifndef LIBTRACE_ANALYSIS_CALL_SITES_H_
 #define LIBTRACE_ANALYSIS_CALL_SITES_H_
 
@@ -15,45 +15,47 @@ namespace acceltrace::analysis {
 
 struct SiteUse {
   uint64_t calls = 0, failed = 0, bytes = 0, jobs = 0;
-  int64_t time_ns = 0;   // of the calls that were seen to begin and end
-  double device_ns = 0;  // starts to ends of their jobs' commands
+  int64_t time_ns = 0;   // sum over calls whose begin and end were recorded
+  double device_ns = 0;  // sum of start to end of their jobs' commands
 };
 
-// So many whole stacks, the ones with most time; the others are one row of kOtherNames.
+// The number of whole stacks that are listed, those with the most time; the others share a row
+// named kOtherNames.
 inline constexpr size_t kMaxStackRows = 256;
 
-// By the innermost frame outside the library whose call it was: the first one of another file than
-// frame 0 is of. Where all are of one file, the caller of frame 0.
+// Call sites are identified by the innermost frame outside of the library: the first one in another
+// file than frame 0, or the caller of frame 0 if all frames are in the same file.
 struct CallSite {
-  std::string site, object;  // function; path of its file
+  std::string site, object;  // the function, and the path of its file
   SiteUse use;
 };
 
 struct StackUse {
-  std::vector<uint32_t> frames;  // in CallSites::names, innermost first, those of the library, too
-  uint32_t site = 0;             // which of them made the calls
+  std::vector<uint32_t> frames;  // indexes in CallSites::names, innermost first
+  uint32_t site = 0;             // index of the frame that made the calls
   SiteUse use;
 };
 
 struct CallSites {
-  std::vector<CallSite> sites;   // by time, the longest first
-  std::vector<StackUse> stacks;  // likewise
+  std::vector<CallSite> sites;   // sorted by time, the longest first
+  std::vector<StackUse> stacks;  // sorted likewise
   std::vector<std::string> names;
-  uint64_t without = 0;  // calls whose stack is not known
+  uint64_t without = 0;  // number of calls whose stack is not known
 };
 
-// Of each of Stacks::frames.
+// The name of each frame in Stacks::frames.
 struct StackNames {
   std::vector<std::string> names;
-  std::vector<uint32_t> of_frame;  // in names; the same name has the same number
+  std::vector<uint32_t> of_frame;  // index in names; equal names have equal indexes
   const std::string& Of(size_t frame) const { return names[of_frame[frame]]; }
 };
-// A trace may name any number of places: those of more than memory is taken for are kOtherNames.
+// A trace may have any number of places, so memory is limited: those beyond the limit are named
+// kOtherNames.
 StackNames NameStacks(const model::Model& model, symbols::FrameNames* names);
-// The frame that made the calls of a stack.
+// Returns the frame from which the calls of a stack were made.
 size_t SiteOf(const model::Stacks& stacks, size_t stack);
 
-// Nothing where the trace has no stacks. Reads the files that they are of.
+// Empty if the trace has no stacks. Reads the files that the stacks refer to.
 CallSites ComputeCallSites(const model::Model& model, symbols::FrameNames* names);
 
 }  // namespace acceltrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of API calls, from packets to sites; files that they name are not there.
+// Stacks of API calls, from packets to call sites. The files that they name do not exist.
 #include "libtrace/analysis/call_sites.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,8 @@ struct FrameSpec {
   uint64_t offset;
 };
 
-// Calls n = 1, 2, ... take n us each and carry n bytes; stacks: of each, 0 = none is known.
+// Calls n = 1, 2, ... take n us and have n bytes each. `stacks` are the ids of their stacks, 0 =
+// not known.
 std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
                                    const std::vector<uint32_t>& stacks) {
   TraceBuilder builder;
@@ -61,7 +62,7 @@ std::vector<proto::Packet> Packets(const std::vector<FrameSpec>& frames,
   }
   std::vector<proto::Packet> packets = builder.Packets();
   const auto at = packets.begin() + 1;
-  // Twice, as a flight recorder has them.
+  // They occur twice, as in the trace of a flight recorder.
   if (frame_rows.has_stack_frames()) packets.insert(at, {strings, frame_rows, frame_rows});
   if (calls.has_call_stacks()) packets.push_back(calls);
   return packets;
@@ -89,7 +90,7 @@ CallSites Sites(const model::Model& model) {
 }
 
 const std::vector<FrameSpec> kFrames = {
-    // Two ways into the library, from one place.
+    // Two paths into the library from the same place.
     {5, 0, kLibrary, 0x10}, {5, 1, kLibrary, 0x20}, {5, 2, kProgram, 0x100},
     {5, 3, kProgram, 0x8},  {6, 0, kLibrary, 0x30}, {6, 1, kProgram, 0x100},
     {6, 2, kProgram, 0x8},  {9, 0, kProgram, 0x40}, {9, 1, kProgram, 0x50},

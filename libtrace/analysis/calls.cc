@@ -14,7 +14,7 @@ std::vector<CallUse> ComputeCalls(const model::Model& model) {
   for (uint32_t call : model.jobs.api_row) {
     if (call != model::kNoRow) ++jobs[call];
   }
-  // Which of `calls` each is, so that as much room is taken as there are durations.
+  // Counts the calls of each name first, so that no more memory is used than there are durations.
   std::vector<CallUse> calls;
   std::map<std::string, uint32_t, std::less<>> by_name;
   std::vector<uint32_t> of(api.size());

@@ -14,10 +14,10 @@ namespace acceltrace::analysis {
 struct CallUse {
   std::string name;
   uint64_t failed = 0, open = 0, bytes = 0, jobs = 0;
-  Stats time;  // of the calls that were seen to end; host times, exact
+  Stats time;  // of calls whose end was recorded; exact, as these are host times
 };
 
-// By total time, the longest first.
+// Sorted by total time, the longest first.
 std::vector<CallUse> ComputeCalls(const model::Model& model);
 
 }  // namespace acceltrace::analysis

@@ -18,11 +18,11 @@
 namespace acceltrace::analysis {
 namespace {
 
-// One end of a constraint. When it was on the host's clock is looked up where ticks do not decide.
+// One end of a constraint. Its host time is only looked up if ticks do not decide.
 struct End {
   const char* name;
-  int64_t host_ns = 0;                        // of the host
-  const model::DeviceTimes* times = nullptr;  // of a device: where it is
+  int64_t host_ns = 0;                        // for a host event
+  const model::DeviceTimes* times = nullptr;  // for a device event: the column with its time
   size_t row = 0;
   uint64_t ticks = 0;  // continued over wraps
   uint32_t epoch = clock::kNoEpoch;
@@ -35,11 +35,11 @@ class Checker {
  public:
   explicit Checker(Causality* result) : result_(*result) {}
 
-  // So many pairs in order, by numbers of one clock.
+  // Counts pairs that are in order by numbers of the same clock.
   void Certain(uint64_t pairs) { result_.constraints += pairs, result_.certain += pairs; }
   void Possible(uint64_t pairs) { result_.constraints += pairs, result_.possible += pairs; }
 
-  // From one side to the other. False: they are not in order, nothing was counted.
+  // Checks a pair across host and device. Returns false without counting it if it is not in order.
   bool Across(const model::Interval& earlier, const model::Interval& later) {
     if (later.hi_ns < earlier.lo_ns) return false;
     later.lo_ns >= earlier.hi_ns ? Certain(1) : Possible(1);
@@ -50,7 +50,7 @@ class Checker {
     ++result_.constraints;
     if (earlier.on_device() && later.on_device() && earlier.epoch == later.epoch &&
         earlier.epoch != clock::kNoEpoch) {
-      // Ticks of one count are exact; across a jump or a reset there are only intervals.
+      // Ticks of one count are exact; across a jump or a reset only intervals can be compared.
       const int64_t ahead = static_cast<int64_t>(later.ticks - earlier.ticks);
       if (ahead >= 0) {
         ++result_.certain;
@@ -83,11 +83,12 @@ class Checker {
   Causality& result_;
 };
 
-// When calls began or ended: `times`, where it is not unsure. Of those in `rows`, where some are;
-// else it is `none`. Counts those that are known. False: that takes looking at one by one.
+// Reads when the calls in `rows` began or ended, from `times`. Rows without a call get `none`.
+// *known counts the others. Returns false if some times are `unsure` or the rows are far apart, so
+// that the calls have to be examined one by one.
 bool TimesOfCalls(const model::Column<int64_t>& times, const model::Column<uint8_t>& unsure,
                   std::span<const uint32_t> rows, int64_t none, int64_t* at_ns, uint64_t* known) {
-  constexpr size_t kMost = 2048;  // jobs that follow each other have calls that lie near
+  constexpr size_t kMost = 2048;  // the calls of successive jobs are close to each other
   uint32_t low = rows[0], high = low;
   stream::WidenTo(rows.data(), rows.size(), &low, &high);
   if (low == model::kNoRow) {
@@ -124,7 +125,7 @@ class Jobs : public CausalitySum, public JobLaw {
 
   void OfJobs(size_t from, size_t to) override {
     const bool plain = CountPlain(from, to);
-    // Those that are not so are found by halves.
+    // Divide and conquer finds the jobs that are not plain.
     if (!plain && to - from > kFewJobs) {
       const size_t middle = from + (to - from) / 2;
       OfJobs(from, middle), OfJobs(middle, to);
@@ -141,8 +142,9 @@ class Jobs : public CausalitySum, public JobLaw {
  private:
   static constexpr size_t kFewJobs = 8;
 
-  // As of nearly all jobs: whether everything from their submission to their interrupt was seen,
-  // and the points are in order as far as anybody can say. Else nothing is counted.
+  // Handles the usual case: returns true if everything from submission to interrupt was recorded
+  // for all jobs, and the points are in order as far as can be determined. Otherwise, nothing is
+  // counted.
   bool CountPlain(size_t from, size_t to) {
     const size_t jobs = to - from;
     const auto all = [&](const Chunked<uint8_t>& flag) {
@@ -151,13 +153,14 @@ class Jobs : public CausalitySum, public JobLaw {
     if (!known_times_ || !all(in_.on_device) || !all(in_.has_irq)) return false;
     const int64_t *submit_ns = in_.submit_ns.At(from), *doorbell_ns = in_.doorbell_ns.At(from);
     const int64_t *submit_end_ns = in_.submit_end_ns.At(from), *irq_ns = in_.irq_ns.At(from);
-    // kNoTime is before all others.
+    // kNoTime is less than all other times.
     if (!NoneBelow(submit_ns, jobs, model::kNoTime + 1) ||
         !NoneAfter(submit_ns, doorbell_ns, jobs) || !NoneAfter(doorbell_ns, submit_end_ns, jobs) ||
         !NoneAfter(doorbell_ns, irq_ns, jobs) || !AreTicksInOrder(from, jobs)) {
       return false;
     }
-    // To the doorbell 1, on the device 5, to the submission's end 1, from the doorbell to irq 1.
+    // These are: submit to doorbell 1, on the device 5, doorbell to submit end 1, doorbell to irq
+    // 1.
     uint64_t certain = 8 * jobs, apart = 0, known = 0;
     if (!CountAfter(doorbell_ns, in_.doorbell_host.At(from), jobs, &apart) ||
         !CountBefore(in_.irq_host.At(from), irq_ns, jobs, &apart)) {
@@ -183,7 +186,7 @@ class Jobs : public CausalitySum, public JobLaw {
     checker_.Possible(2 * jobs - apart);
     return true;
   }
-  // The device's points, all of one count.
+  // Returns true if the device's points all belong to one count and are in order.
   bool AreTicksInOrder(size_t from, size_t jobs) const {
     const uint32_t epoch = in_.doorbell.epoch[from];
     const ChunkedTicks* last = nullptr;
@@ -214,7 +217,7 @@ class Jobs : public CausalitySum, public JobLaw {
       SubmitEnd(job, {PointName(kDoorbell), doorbell_ns});
     }
   }
-  // Those before the device's.
+  // Checks the host points before the device's.
   void HostPoints(size_t job, int64_t doorbell_ns) {
     const uint32_t call = in_.api_row[job];
     if (call != model::kNoRow && !began_before_[call]) {
@@ -232,7 +235,7 @@ class Jobs : public CausalitySum, public JobLaw {
     DevicePoint(job, kCompletion, in_.completion);
     if (!in_.has_irq[job]) return;
     if (in_.irq_ns[job] != model::kNoTime) return DevicePoint(job, kDeviceIrq, in_.irq);
-    // Its completion was found without it, perhaps before it was sent.
+    // The completion was found without the interrupt, perhaps before it was sent.
     device_[kDeviceIrq] = {in_.irq.ticks[job], in_.irq.epoch[job]};
     checker_.Check(job, EndOf(job, kCompletion), EndOf(job, kDeviceIrq));
   }
@@ -250,9 +253,9 @@ class Jobs : public CausalitySum, public JobLaw {
     checker_.Check(job, earlier, later);
   }
 
-  // Each point against the last one before it, and against the last one on the same side:
-  // intervals on the other side may hide a broken order between two exact times. The rest follows
-  // from these. What numbers of one clock decide is not looked at any further.
+  // Compares each point with the previous one, and with the previous one on the same side, since
+  // intervals of the other side may hide a broken order between two exact times. All other orders
+  // follow from these. If numbers of one clock decide, nothing else is examined.
   void HostPoint(size_t job, Point point, int64_t at_ns) {
     if (at_ns == model::kNoTime) return;
     host_ns_[point] = at_ns;
@@ -288,7 +291,7 @@ class Jobs : public CausalitySum, public JobLaw {
   model::Interval IntervalOf(size_t job, Point point) const {
     return IsDevicePoint(point) ? TimesOf(point).host[job] : At(host_ns_[point]);
   }
-  // Of a point that was seen.
+  // Describes a point that was recorded.
   End EndOf(size_t job, Point point) const {
     if (!IsDevicePoint(point)) return {PointName(point), host_ns_[point]};
     return EndOf(PointName(point), TimesOf(point), job, device_[point]);
@@ -310,7 +313,7 @@ class Jobs : public CausalitySum, public JobLaw {
     }
   }
 
-  // Those of jobs all of whose times are of one count.
+  // Checks the commands of jobs whose times all belong to one count.
   void PlainCommands(size_t from, size_t to) {
     const uint32_t epoch = in_.fetched.epoch[from];
     const CommandChunk* chunk = nullptr;
@@ -329,11 +332,11 @@ class Jobs : public CausalitySum, public JobLaw {
         continue;
       }
       Commands(job);
-      chunk = nullptr;  // it looked at others
+      chunk = nullptr;  // other chunks have been loaded
     }
     checker_.Certain(5 * commands);
   }
-  // Each command lies within its job.
+  // Checks that each command is within its job.
   void Commands(size_t job) {
     size_t row = in_.first_command[job];
     const size_t end = row + in_.num_commands[job];
@@ -369,13 +372,14 @@ class Jobs : public CausalitySum, public JobLaw {
   struct Ticks {
     uint64_t ticks = 0;
     uint32_t epoch = clock::kNoEpoch;
-    // By ticks of one count, or at the same time.
+    // Returns true if both times belong to one count and are in order, or are equal.
     bool Before(const Ticks& later) const {
       return epoch == later.epoch && epoch != clock::kNoEpoch &&
              static_cast<int64_t>(later.ticks - ticks) >= 0;
     }
   };
-  // All times of these rows of the chunk are of one count and, as nearly always, in order.
+  // Returns true if all times of these rows of the chunk belong to one count and are in order, the
+  // usual case.
   static bool AreInOrder(const CommandChunk& chunk, const Ticks& from, size_t row, size_t stop,
                          const Ticks& to) {
     if (from.epoch == clock::kNoEpoch || from.epoch != to.epoch ||
@@ -396,14 +400,14 @@ class Jobs : public CausalitySum, public JobLaw {
   const JobChunk& in_;
   Causality result_;
   Checker checker_{&result_};
-  // Not those that are computed one by one (IntervalColumn::Attach()).
+  // False if they are computed one by one (IntervalColumn::Attach()).
   const bool known_times_ =
       jobs_.doorbell.host.size() == jobs_.size() && jobs_.irq.host.size() == jobs_.size();
-  // Of the job, as far as they were seen.
+  // The points of the current job that were recorded.
   std::array<int64_t, kNumPoints> host_ns_{};
   std::array<Ticks, kNumPoints> device_{};
   int previous_ = -1, previous_host_ = -1;
-  // Columns of calls, of those that submitted and of those that waited.
+  // Columns of submitting calls and of waiting calls.
   Cursor<int64_t> api_begin_ns_{model_.api.begin_ns}, api_end_ns_{model_.api.end_ns};
   Cursor<uint8_t> began_before_{model_.api.began_before}, api_open_{model_.api.open};
   Cursor<int64_t> waiter_end_ns_{model_.api.end_ns};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The analyses that find faults: each of them must find the one that is there,
-// and none where there is none.
+// Tests the analyses that find faults: each must find its own kind of fault, and nothing in a trace
+// without faults.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -101,7 +101,7 @@ TEST_CASE("What hops say that they gave and took is compared where they say to w
     FAIL("no such law");
     return Law{};
   };
-  // Losses that the accounts have are no excuse for those that they have not.
+  // Losses that are accounted for do not excuse those that are not.
   Law law = chain([](TraceBuilder* builder) {
     builder->AddHop("ring", 10, 8, 2, 0, "session");
     builder->AddHop("session", 9, 9, 0, 0);
@@ -118,7 +118,7 @@ TEST_CASE("What hops say that they gave and took is compared where they say to w
   });
   CHECK(law.state == Law::State::kHolds);
   CHECK(law.checked == 2);
-  // Recordings of before say nothing of it.
+  // Older recordings do not have this information.
   law = chain([](TraceBuilder* builder) { builder->AddHop("ring", 10, 10, 0, 0); });
   CHECK(law.state == Law::State::kUnknown);
 }
@@ -133,7 +133,7 @@ TEST_CASE("An order that is impossible for certain is a violation with raw value
   CHECK(violation.later_on_device);
   CHECK(violation.later_ticks == TraceBuilder(Trace(job)).Ticks(0, kBase + 500));
   CHECK(violation.earlier.mid_ns == kBase + 2'000);
-  // 1'500 too early, less the half bracket of 200.
+  // It is 1'500 too early, minus half of the bracket of 400.
   CHECK(violation.by_ns >= 1'000);
   CHECK(violation.by_ns <= 1'500);
   CHECK(checked.Count("order") == 1);
@@ -207,7 +207,7 @@ TEST_CASE("Counters that differ from the commands by a tick are a finding") {
   builder.AddCounters(0, kBase - 1'000, std::vector<uint64_t>(TraceBuilder::NumCounters()));
   builder.AddJob(OneJob());
   std::vector<uint64_t> values(TraceBuilder::NumCounters());
-  // busy, idle, three stalls, commands of each unit; then elapsed, in, out.
+  // The counters are busy, idle, three stalls and commands of each unit, then elapsed, in and out.
   values[6 * kOut + 0] = 13'001;  // one too many
   values[6 * kOut + 2] = 500;
   values[6 * kOut + 5] = 1;
@@ -217,7 +217,7 @@ TEST_CASE("Counters that differ from the commands by a tick are a finding") {
   CHECK(checked.LawOf("counters_and_commands").state == Law::State::kBroken);
   CHECK(checked.LawOf("counters_and_commands").broken == 1);
   CHECK(checked.LawOf("dma_bytes").state == Law::State::kHolds);
-  // No unit's counters add up to an elapsed time of 0 but the idle ones.
+  // With an elapsed time of 0, only the counters of idle units add up.
   CHECK(checked.LawOf("unit_time").state == Law::State::kBroken);
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("A command within the tick of a snapshot may be counted by it, or not"
   CHECK(checked.LawOf("dma_bytes").state == Law::State::kHolds);
 }
 
-// A job as it is at an end of the recording: only what happened there.
+// A job at the end of a recording has only the events that had happened until then.
 JobSpec Unfinished() {
   JobSpec job = Numbered(6);
   job.correlation = 2;
@@ -275,7 +275,7 @@ TEST_CASE("A job that is under way at the end is no finding, unless something co
   }
 }
 
-// Without the last row of a batch.
+// Removes the last row of a batch.
 void DropLast(google::protobuf::Message* batch) {
   const google::protobuf::Reflection* reflection = batch->GetReflection();
   for (int f = 0; f < batch->GetDescriptor()->field_count(); ++f) {
@@ -286,7 +286,7 @@ void DropLast(google::protobuf::Message* batch) {
   }
 }
 
-// Its record is written with the interrupt.
+// A job's record is written together with its interrupt.
 TEST_CASE("A job taken with another's interrupt may be recorded by the device after the end") {
   const bool whole = GENERATE(true, false), shortly = GENERATE(true, false);
   const bool with_another = GENERATE(true, false);
@@ -294,7 +294,7 @@ TEST_CASE("A job taken with another's interrupt may be recorded by the device af
   JobSpec second = OneJob();
   second.job = OneJob().job + 1, second.sequence = OneJob().sequence + 1;
   second.complete_ns += 100;
-  // The handler's run that was recorded last found one completion, not two.
+  // The last recorded run of the handler found one completion instead of two.
   if (!with_another) second.irq_ns = second.complete_ns - 50;
   builder.AddJob(second);
   std::vector<proto::Packet> packets = builder.Packets();
@@ -315,7 +315,7 @@ TEST_CASE("A job taken with another's interrupt may be recorded by the device af
 TEST_CASE("A driver that was listened to and reported nothing is a finding, another is none") {
   const auto law_of = [](const std::string& probe) {
     TraceBuilder builder = Trace(OneJob());
-    // The last before a recording may have been on its way.
+    // The last one before a recording may have been under way.
     builder.AddJob(Numbered(2));
     builder.info()->add_command("program");
     builder.info()->mutable_probes(0)->set_name(probe);
@@ -354,7 +354,7 @@ TEST_CASE("A job that was under way when its process was attached to is no findi
   }
 }
 
-// What a device would have written whose clock has 32 bits.
+// Narrows the clock to 32 bits.
 void Narrow(proto::Packet* packet) {
   const auto wrap = [](auto* column) {
     int64_t raw = 0, last = 0;
@@ -376,7 +376,7 @@ void Narrow(proto::Packet* packet) {
   if (packet->has_others()) wrap(packet->mutable_others()->mutable_first_head_ticks_delta());
 }
 
-// The last sample of a batch once more, as the batch that comes after it.
+// Repeats the last sample of a batch, as the following batch does.
 proto::Packet LastSample(proto::Packet packet) {
   proto::ClockBatch& clocks = *packet.mutable_clocks();
   const auto sum = [](auto* deltas) {
@@ -443,7 +443,7 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
       return packet.has_info() || packet.has_device() || packet.has_others() ||
              packet.has_counters();
     });
-    // There are more samples soon: else it may have been in any of the wraps up to the end.
+    // More samples follow soon; otherwise, the event could be in any of the wraps until the end.
     const auto clocks =
         std::find_if(packets.begin(), packets.end(),
                      [](const proto::Packet& packet) { return packet.has_clocks(); });
@@ -456,7 +456,7 @@ TEST_CASE("What others had a unit do is part of what its counters count") {
   for (const Law& law : report.laws) {
     if (law.name != "counters_and_commands") continue;
     CHECK(law.state == (recorded ? Law::State::kHolds : Law::State::kBroken));
-    CHECK(law.checked == 20);  // nothing lies open
+    CHECK(law.checked == 20);  // none is undecided
   }
 }
 
@@ -475,7 +475,7 @@ TEST_CASE("A correlation that changes on its way is a finding") {
 
 TEST_CASE("Damage to the file is found and explains missing rows") {
   std::string bytes = Trace(OneJob()).Bytes();
-  // Somewhere in the middle, not in the first packet.
+  // Damages a packet in the middle, not the first one.
   bytes[bytes.size() / 2] ^= 0x40;
   auto reader = stream::Reader::FromMemory(bytes);
   REQUIRE(reader.ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stall ticks of the commands of a chunk, unpacked at once. Internal.
+// Unpacks the stall ticks of all commands of a chunk at once. Internal.
 #ifndef LIBTRACE_ANALYSIS_CHUNK_STALLS_H_
 #define LIBTRACE_ANALYSIS_CHUNK_STALLS_H_
 
@@ -16,12 +16,12 @@ namespace acceltrace::analysis {
 
 class ChunkStalls {
  public:
-  // causes: as many as the device has.
+  // `causes` is the number of the device's stall causes.
   void Find(const model::Column<uint64_t>& ticks, const CommandChunk& chunk, size_t causes) {
     ticks_ = &ticks;
     none_ = CommandChunk::kRows * causes;
     near_.resize(none_ + causes), elsewhere_.resize(causes);
-    // Rows have theirs one after the other.
+    // The rows' stall ticks are stored in order.
     const uint32_t* places = chunk.first_stall;
     const auto any = std::find_if(places, places + chunk.rows,
                                   [](uint32_t place) { return place != model::kNoRow; });
@@ -29,13 +29,14 @@ class ChunkStalls {
     from_ = *any, last_ = none_ - causes;
     ticks.Read(from_, none_, near_.data());
   }
-  // From a place on, which is one of the chunk's. They may be elsewhere.
+  // Returns the stall ticks of a row, given the place of the first. They are read from the column
+  // if they are not among the unpacked ones.
   const uint64_t* At(size_t place) {
     if (IsNear(place)) return NearAt(place);
     ticks_->Read(place, elsewhere_.size(), elsewhere_.data());
     return elsewhere_.data();
   }
-  // Whether they are near for all rows of the chunk.
+  // Returns true if the stall ticks of all rows of the chunk have been unpacked.
   bool AreNear(const CommandChunk& chunk) const {
     uint32_t low = chunk.first_stall[0], high = low;
     stream::WidenTo(chunk.first_stall, chunk.rows, &low, &high);
@@ -51,9 +52,9 @@ class ChunkStalls {
   bool IsNear(size_t place) const { return place == model::kNoRow || place - from_ <= last_; }
 
   const model::Column<uint64_t>* ticks_ = nullptr;
-  size_t from_ = 0, last_ = 0;  // the last place is as far behind the first
-  size_t none_ = 0;             // where those of none are: zeros
-  std::vector<uint64_t> near_;  // from the first place on, and those
+  size_t from_ = 0, last_ = 0;  // the first place, and the largest distance from it
+  size_t none_ = 0;             // offset of the zeros for rows without stall ticks
+  std::vector<uint64_t> near_;  // the unpacked ones, followed by zeros
   std::vector<uint64_t> elsewhere_;
 };
 

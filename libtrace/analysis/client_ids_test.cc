@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laws of jobs and calls whose ids have the numbers of clients: none of them is a process's.
+// Laws of jobs and calls whose ids have client numbers that are no process ids.
 #include <algorithm>
 
 #include "libtrace/analysis/report.h"
@@ -17,7 +17,7 @@ constexpr int64_t kBase = 20'000'000, kEach = 20'000;
 
 uint64_t Id(uint32_t client, uint32_t count) { return uint64_t{client} << 32 | count; }
 
-// One of process 100.
+// A job of process 100.
 JobSpec Job(uint32_t number, uint64_t id) {
   const int64_t at_ns = kBase + number * kEach;
   JobSpec job = JobOfCall(at_ns, number, at_ns + 12'000);
@@ -39,7 +39,7 @@ void AddWithCall(TraceBuilder* builder, uint32_t number, uint64_t id) {
   builder->AddJob(Job(number, id));
 }
 
-// The process is recorded since before its first job, or since `attached_ns`.
+// The process is recorded from before its first job, or from `attached_ns` on.
 TraceBuilder Recorded(int64_t attached_ns = 0) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -68,7 +68,7 @@ TEST_CASE("A job without its call is a finding where calls of its client are the
   TraceBuilder builder = Recorded();
   AddWithCall(&builder, 1, Id(client, 1));
   builder.AddJob(Job(2, Id(client, 2)));
-  // Another copy of the library, none of whose calls are seen: the ids may be anybody's.
+  // The calls of another copy of the library are not recorded, so these ids may belong to anything.
   builder.AddJob(Job(3, Id(9, 1)));
   AddWithCall(&builder, 4, Id(client, 3));
   const Law law = LawOf(std::move(builder), "calls_of_jobs");
@@ -96,7 +96,8 @@ TEST_CASE("A process's own number is no call's where its calls have another clie
 
 TEST_CASE("Calls that were under way when a process was attached to are each client's own") {
   TraceBuilder builder = Recorded(kBase + kEach);
-  // The call of the second client began before, that of the first one is its fifth.
+  // The call of the second client began before the recording; that of the first client is its
+  // fifth.
   AddWithCall(&builder, 1, Id(7, 5));
   builder.AddJob(Job(2, Id(8, 3)));
   AddWithCall(&builder, 3, Id(8, 4));
@@ -122,7 +123,8 @@ TEST_CASE("A job that was never submitted is a finding, whatever number its clie
 }
 
 TEST_CASE("A queue that goes from one client of a process to another begins anew") {
-  // Attached to when the first client had submitted a job, and the second one was about to.
+  // The process is attached to after the first client has submitted a job and before the second one
+  // does.
   TraceBuilder builder = Recorded(kBase + 2 * kEach);
   const bool same = GENERATE(true, false);
   AddWithCall(&builder, 1, Id(7, 1));
@@ -135,7 +137,7 @@ TEST_CASE("A queue that goes from one client of a process to another begins anew
 }
 
 TEST_CASE("What a process did in one program excuses nothing that another one did in it") {
-  // Attached to within the call of its first job; then it runs another program.
+  // The process is attached to within the call of its first job, then executes another program.
   TraceBuilder builder = Recorded(kBase + kEach);
   builder.AddProcessEvent(Kind::KIND_EXECUTED, kBase + 3 * kEach, 100, 100);
   builder.AddJob(Job(1, Id(7, 3)));

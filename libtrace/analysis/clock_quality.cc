@@ -23,7 +23,7 @@ std::vector<ClockQuality> ComputeClockQuality(const model::Model& model, ClockPa
     if (parts == ClockParts::kFit) continue;
     std::vector<int64_t> bounds;
     const auto see = [&](const model::Interval& at) {
-      // Rounded up: half a nanosecond of doubt is one.
+      // Round up, so that half a nanosecond of uncertainty counts as one.
       bounds.push_back((at.hi_ns - at.lo_ns + 1) / 2);
       if (at.mid_ns < quality.fit.first_ns || at.mid_ns > quality.fit.last_ns) ++quality.outside;
     };

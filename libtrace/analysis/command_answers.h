@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that is summed up of commands, in one pass over them.
+// Computes everything that is summed up over commands in one pass.
 #ifndef LIBTRACE_ANALYSIS_COMMAND_ANSWERS_H_
 #define LIBTRACE_ANALYSIS_COMMAND_ANSWERS_H_
 
@@ -17,7 +17,7 @@ struct CommandAnswers {
   Ops ops;
   std::vector<DeviceTransfers> transfers;
 };
-// groups: Ops::by_group as well.
+// `groups` selects whether Ops::by_group is computed, too.
 CommandAnswers ComputeOfCommands(const model::Model& model, bool groups);
 
 }  // namespace acceltrace::analysis

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What most questions ask of commands, for rows in order or nearly. Internal.
+// Reads the columns of commands that most analyses need, for rows that are roughly in order.
+// Internal.
 #ifndef LIBTRACE_ANALYSIS_COMMAND_CURSOR_H_
 #define LIBTRACE_ANALYSIS_COMMAND_CURSOR_H_
 
@@ -14,7 +15,7 @@
 
 namespace acceltrace::analysis {
 
-// Of some hundred KB: not for the stack.
+// Takes some hundred KB, so it must not be on the stack.
 class CommandCursor {
  public:
   explicit CommandCursor(const model::Model& model)
@@ -26,7 +27,7 @@ class CommandCursor {
         first_stall_(model.commands.first_stall),
         stall_ticks_(model.stall_ticks) {}
 
-  // As Model::Stalls(), of as many causes as there are places.
+  // Does the same as Model::Stalls(), for as many causes as `ticks` has elements.
   void Stalls(size_t row, std::span<uint64_t> ticks) {
     const uint32_t first = first_stall_[row];
     for (size_t s = 0; s < ticks.size(); ++s) {
@@ -37,14 +38,14 @@ class CommandCursor {
     const uint32_t first = first_stall_[row];
     return first == model::kNoRow ? 0 : stall_ticks_[first + cause];
   }
-  // As Model::BusyTicks().
+  // Does the same as Model::BusyTicks().
   std::optional<uint64_t> BusyTicks(size_t row) {
     Mark from, to;
     from.ticks = head.ticks[row], from.epoch = head.epoch[row];
     to.ticks = end.ticks[row], to.epoch = end.epoch[row];
     return BusyTicks(row, from, to);
   }
-  // from, to: the head and the end of that row.
+  // `from` and `to` must be the head and the end of that row.
   std::optional<uint64_t> BusyTicks(size_t row, const Mark& from, const Mark& to) {
     const model::Device& of = model_.devices[device[row]];
     const auto causes = static_cast<size_t>(of.about.stalls_size());
@@ -54,7 +55,7 @@ class CommandCursor {
       stalled += stall_ticks_[first + s];
     return BusyTicks(of, from, to, stalled);
   }
-  // stalled: of all causes together.
+  // `stalled` is the sum of all causes.
   static std::optional<uint64_t> BusyTicks(const model::Device& of, const Mark& from,
                                            const Mark& to, uint64_t stalled) {
     if (!from.SameEpoch(to) && of.clock.valid()) return std::nullopt;

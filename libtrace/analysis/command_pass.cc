@@ -9,7 +9,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Columns of commands, read in order.
+// The columns of commands, read in order.
 struct Columns : CommandCursor {
   explicit Columns(const model::Model& model)
       : CommandCursor(model),

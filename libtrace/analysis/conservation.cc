@@ -13,7 +13,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// The tracer's own accounts: of each hop, and from hop to hop.
+// Checks the tracer's own accounts, for each hop and from hop to hop.
 void AccountLaws(const Losses& losses, std::vector<Law>* laws) {
   Tally accounts("accounts", "in = out + lost + bad, at every hop of the tracer");
   Tally chain("hops", "what hops gave away = what the next one took");
@@ -45,7 +45,7 @@ class Laws : public ConservationSum {
  public:
   Laws(const Losses& losses, LawPass* pass)
       : model_(pass->model()), losses_(losses), coverage_(model_) {
-    // A recording that did not end in order may have lost its last events.
+    // A recording that was not ended in order may lack its last events.
     const bool complete = losses.None() && losses.has_accounts && model_.read.has_footer;
     groups_.push_back(JobLaws(coverage_, complete, pass));
     groups_.push_back(CallLaws(coverage_, complete, pass));

@@ -2,10 +2,10 @@
 //
 // Do independent counts of the same thing agree?
 //
-// Each law compares what two observers said: driver and device, device records
-// and device counters, counters among themselves, the tracer's accounts. A law that
-// could not be checked (no counters, losses on the way) says why and is no finding. What
-// began before the recording, ended after it or belongs to others is no case (coverage.h).
+// Each law compares what two observers report: driver and device, device records and device
+// counters, counters among themselves, the tracer's accounts. A law that could not be checked (no
+// counters, losses on the way) says why and is no finding. What began before the recording, ended
+// after it or belongs to other processes is not checked (coverage.h).
 #ifndef LIBTRACE_ANALYSIS_CONSERVATION_H_
 #define LIBTRACE_ANALYSIS_CONSERVATION_H_
 
@@ -27,18 +27,18 @@ struct Law {
   std::string text;  // left = right, for people
   std::string device;
   State state = State::kUnknown;
-  uint64_t checked = 0, broken = 0;  // how many cases
-  uint64_t left = 0, right = 0;      // sums of both sides, where that says something
-  std::string note;                  // why unknown, or the first broken case
+  uint64_t checked = 0, broken = 0;  // number of cases
+  uint64_t left = 0, right = 0;      // sums of both sides, where they are meaningful
+  std::string note;                  // why it is unknown, or the first broken case
 };
 
 class ConservationSum {
  public:
   virtual ~ConservationSum() = default;
-  // Once the pass is over.
+  // Must be called after the pass has ended.
   virtual std::vector<Law> Finish() = 0;
 };
-// losses: of the same model; they must outlive the sum.
+// `losses` must be of the same model and outlive the result.
 std::unique_ptr<ConservationSum> SumConservation(const Losses& losses, LawPass* pass);
 std::vector<Law> ComputeConservation(const model::Model& model, const Losses& losses);
 

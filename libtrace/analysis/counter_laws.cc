@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laws of counters: of each unit among themselves, and against the commands between two
-// snapshots that no command lies across, others' commands included.
+// Laws of counters: of each unit among themselves, and against the commands between two snapshots
+// at which none was under way, including commands of other processes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
     for (size_t i = 0; i < samples_.size(); ++i) {
       // What the flight recorder overwrote has left gaps before this time.
       const bool whole = samples_.time.host[i].lo_ns >= model_.accounts.whole_since_ns();
-      // Of one whose wrap is not known the order is not known either.
+      // If the wrap of a snapshot is not known, its order is not known either.
       const bool placed = !device_.clock.valid() || samples_.time.epoch[i] != clock::kNoEpoch;
       if (whole && placed) rows_.push_back(i);
     }
@@ -101,7 +101,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
     return Grown(samples_, counter, a, b);
   }
 
-  // Of neighbouring snapshots: a wrong value is between it and those beside it.
+  // Compares neighbouring snapshots, so that a wrong value is found next to both of its neighbours.
   void CheckClock() {
     const auto counter = FindCounter(device_, "elapsed_ticks");
     if (jumps_) clock_.Because("the device's clock was set, or it was reset");
@@ -122,7 +122,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
       if (ResetBetween(a, b)) continue;
       for (size_t c = 0; c < samples_.num_counters; ++c) {
         if (!samples_.Has(a, c) || !samples_.Has(b, c)) continue;
-        // Modulo 2^64: back is far ahead.
+        // Computed modulo 2^64, where a decrease appears as a large increase.
         const bool grew = static_cast<int64_t>(samples_.At(b, c) - samples_.At(a, c)) >= 0;
         grow_.Holds(grew, [&] {
           return fmt::format("{} from {} to {}, {}",
@@ -150,7 +150,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
     }
   }
 
-  // visit(unit, work): of others' sums.
+  // Calls visit(unit, work) for the sums of other processes.
   template <typename Visit>
   void EachOther(const Visit& visit) const {
     const model::OthersUse& others = model_.others;
@@ -166,37 +166,36 @@ class CounterChecker : public LawGroup, public CommandLaw {
     }
   }
 
-  // Where the clock never jumped and a time's wrap is known, by ticks; else by times, and what they
-  // leave open is not reported.
-  // Within a tick everything has one time: a slow clock's snapshot may have seen a command that
-  // began in its own tick, or not.
+  // Ticks are compared if the clock never jumped and the wrap is known. Otherwise, times are, and
+  // what they leave open is not reported. Within a tick there is no order: the snapshot of a slow
+  // clock may or may not have counted a command that began in its own tick.
   bool ByTicks(uint32_t epoch, size_t sample) const {
     return !jumps_ && epoch != clock::kNoEpoch && epoch == samples_.time.epoch[sample];
   }
-  bool Ends(const Work& work, size_t sample) const {  // before the snapshot
+  bool Ends(const Work& work, size_t sample) const {  // ends before the snapshot
     if (!ByTicks(work.to_epoch, sample)) {
       return work.to_times->host[work.row].hi_ns < samples_.time.host[sample].lo_ns;
     }
     return static_cast<int64_t>(samples_.time.ticks[sample] - work.to_ticks) > 0;
   }
-  bool Begins(const Work& work, size_t sample) const {  // after the snapshot
+  bool Begins(const Work& work, size_t sample) const {  // begins after the snapshot
     if (!ByTicks(work.from_epoch, sample)) {
       return work.from_times->host[work.row].lo_ns > samples_.time.host[sample].hi_ns;
     }
     return static_cast<int64_t>(work.from_ticks - samples_.time.ticks[sample]) > 0;
   }
 
-  // Of a unit, by the first snapshot after its end, one more than there are: after the last one.
-  // Snapshots that some of it lies across are marked.
+  // The work of a unit between snapshots: before[i] ended before snapshot i, and the last element
+  // after all of them. `crossed` marks snapshots at which work was under way.
   struct UnitWork {
     std::vector<Work> before;
     std::vector<bool> crossed;
-    size_t last = 0;      // where the work before it was
-    Work* sum = nullptr;  // its sum
-    Gap gap;              // all ticks in it are of that sum, and cross nothing
+    size_t last = 0;      // index in `before` of the previous work
+    Work* sum = nullptr;  // the sum for `gap`
+    Gap gap;              // work within these ticks belongs to `sum` and crosses no snapshot
   };
 
-  // Its sums are before the first snapshot after its end.
+  // Returns the sum to which the work belongs, before the first snapshot after its end.
   Work* Place(const Work& work, UnitWork* unit) const {
     unit->gap = {};
     if (places_.Has(work)) {
@@ -219,7 +218,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
     for (uint32_t unit = 0; unit < units_.size(); ++unit) CheckWork(unit, units_[unit]);
   }
 
-  // When a command was.
+  // Fills in when a command ran.
   Work WorkOf(const CommandChunk& chunk, size_t i) const {
     Work work;
     work.from_ticks = chunk.ticks[CommandChunk::kHead][i];
@@ -231,8 +230,8 @@ class CounterChecker : public LawGroup, public CommandLaw {
     return work;
   }
 
-  // Of commands of this device that all ended well, all of them in the gap that their units are in:
-  // what is added is sums. False: they are not so, nothing was added.
+  // Handles commands of this device that all succeeded and are all in the current gap of their
+  // units: they are simply summed up. Returns false without adding anything if some are not.
   bool AddPlain(const CommandChunk& chunk) {
     const uint64_t *from = chunk.ticks[CommandChunk::kHead], *to = chunk.ticks[CommandChunk::kEnd];
     if (!chunk.one_device || chunk.most_unit >= units_.size() ||
@@ -277,7 +276,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
     }
     return true;
   }
-  // kCauses: of stalls; 0: of any number.
+  // kCauses is the number of stall causes, or 0 for any number.
   template <size_t kCauses>
   void SumUp(const CommandChunk& chunk) {
     const size_t causes = kCauses > 0 ? kCauses : static_cast<size_t>(device_.about.stalls_size());
@@ -294,7 +293,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
       sum[kBytes] += chunk.bytes[i];
     }
   }
-  // Those of the device.
+  // Adds the commands of this device one by one.
   void AddCommands(const CommandChunk& chunk) {
     const auto num_stalls = static_cast<size_t>(device_.about.stalls_size());
     const bool one_epoch =
@@ -308,7 +307,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
       UnitWork& unit = units_[number];
       const uint64_t from = chunk.ticks[CommandChunk::kHead][i];
       const uint64_t to = chunk.ticks[CommandChunk::kEnd][i];
-      // Most lie between the snapshots that the one before lies between.
+      // Most commands are between the same snapshots as the previous one.
       if (!one_epoch || !unit.gap.Has(from) || !unit.gap.Has(to)) {
         unit.sum = Place(WorkOf(chunk, i), &unit);
         unit.sum->stalls.resize(num_stalls);
@@ -319,7 +318,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
       for (size_t s = 0; s < num_stalls; ++s) {
         stalled += stalls[s], sum.stalls[s] += stalls[s];
       }
-      // As Model::BusyTicks().
+      // Same as Model::BusyTicks().
       const bool measured = one_epoch || !clock_valid ||
                             (from_epoch[i] == to_epoch[i] && from_epoch[i] != clock::kNoEpoch);
       const uint64_t held = to - from;
@@ -331,7 +330,7 @@ class CounterChecker : public LawGroup, public CommandLaw {
   }
 
   void CheckWork(uint32_t unit, const UnitWork& work) {
-    size_t clean = rows_.size();  // the last snapshot that nothing lies across
+    size_t clean = rows_.size();  // the last snapshot at which no work was under way
     Work sum;
     for (size_t i = 0; i < rows_.size(); ++i) {
       Add(work.before[i], &sum);
@@ -355,7 +354,8 @@ class CounterChecker : public LawGroup, public CommandLaw {
     const UnitCounters found = FindUnitCounters(device_, unit);
     const auto busy = Grew(found.busy, a, b), commands = Grew(found.commands, a, b);
     if (!busy || !commands) return;
-    // A command that failed was cut off; ticks do not measure durations over a jump of the clock.
+    // A failed command was cut short, and ticks do not measure durations across a jump of the
+    // clock.
     if (sum.failed || ResetBetween(a, b) || JumpBetween(a, b)) return;
     const auto equal = [&](Tally* tally, const std::string& what, uint64_t counted,
                            uint64_t summed) {
@@ -399,12 +399,12 @@ class CounterChecker : public LawGroup, public CommandLaw {
   const model::Device& device_;
   const model::CounterSamples& samples_;
   const bool jumps_;
-  std::vector<size_t> rows_;  // of the snapshots, those that count
-  bool collected_ = false;    // its commands
+  std::vector<size_t> rows_;  // the usable snapshots
+  bool collected_ = false;    // its commands were collected
   SampleTicks places_;
   std::vector<UnitWork> units_;
   ChunkStalls stalls_;
-  // By unit, of the commands of a chunk.
+  // The sums of each unit over the commands of a chunk.
   enum SumPlace { kCommands, kBusy, kBytes, kStalls };
   std::vector<uint64_t> sums_;
   Tally grow_, elapsed_, clock_, ticks_, bytes_;

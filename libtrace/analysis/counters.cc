@@ -27,7 +27,7 @@ std::optional<uint64_t> Grown(const model::CounterSamples& samples, std::optiona
       !samples.Has(to, *counter)) {
     return std::nullopt;
   }
-  // Counters only grow; a reset in between shows as a wrapped difference.
+  // Counters only increase; a reset in between results in a wrapped difference.
   return samples.At(to, *counter) - samples.At(from, *counter);
 }
 

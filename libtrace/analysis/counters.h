@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding a device's counters by the part they play.
+// Finds a device's counters by their role.
 //
-// A counter plays a part by its name: <unit>_busy, <unit>_idle, <unit>_commands,
-// <unit>_stall_<cause>, <unit>_bytes, with the names of Device.units and
-// Device.stalls; and elapsed_ticks. docs/analysis.md lists them: a new kind of
-// device uses the same ones.
+// The role follows from the name: <unit>_busy, <unit>_idle, <unit>_commands, <unit>_stall_<cause>
+// and <unit>_bytes, with the names of Device.units and Device.stalls, and elapsed_ticks.
+// docs/analysis.md lists them; new kinds of devices must use the same names.
 #ifndef LIBTRACE_ANALYSIS_COUNTERS_H_
 #define LIBTRACE_ANALYSIS_COUNTERS_H_
 
@@ -18,16 +17,16 @@
 
 namespace acceltrace::analysis {
 
-// The index of a counter by name.
+// Returns the index of the counter with this name.
 std::optional<size_t> FindCounter(const model::Device& device, std::string_view name);
 
 struct UnitCounters {
   std::optional<size_t> busy, idle, commands;
-  std::vector<std::optional<size_t>> stalls;  // by the device's causes
+  std::vector<std::optional<size_t>> stalls;  // by the device's stall causes
 };
 UnitCounters FindUnitCounters(const model::Device& device, uint32_t unit);
 
-// What a counter grew by between two snapshots (rows); none if either lacks it.
+// Returns by how much a counter grew between two snapshots (rows), or nullopt if either lacks it.
 std::optional<uint64_t> Grown(const model::CounterSamples& samples, std::optional<size_t> counter,
                               size_t from, size_t to);
 

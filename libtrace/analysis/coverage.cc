@@ -22,7 +22,7 @@ Coverage::Coverage(const model::Model& model)
                 : std::numeric_limits<int64_t>::max();
   FindLives();
   const model::HostEvents& host = model.host;
-  // Few are of this kind.
+  // Only few events are of this kind.
   model::EachChunk(
       [&](size_t first, size_t rows, const uint8_t* kinds) {
         const auto next = [&](const uint8_t* from) {
@@ -51,7 +51,7 @@ Coverage::Coverage(const model::Model& model)
 void Coverage::FindLives() {
   const model::ProcessEvents& events = model_.process_events;
   const auto order = model::RowsByKey(events.size(), [&](uint32_t i) { return events.time_ns[i]; });
-  std::unordered_set<uint32_t> gone;  // ended, or recorded no longer
+  std::unordered_set<uint32_t> gone;  // threads that ended or are no longer recorded
   for (const uint32_t i : order) {
     const int64_t at_ns = events.time_ns[i];
     const uint32_t pid = events.pid[i];
@@ -62,7 +62,7 @@ void Coverage::FindLives() {
     if (lives.empty()) {
       lives.emplace_back();
     } else if (begun || executed || (attached && gone.count(pid) != 0)) {
-      // Another program is recorded for as long as the one before it was.
+      // Another program inherits how long the previous one was recorded.
       Life next = executed ? lives.back() : Life();
       lives.back().to_ns = next.from_ns = at_ns;
       lives.push_back(next);
@@ -112,7 +112,7 @@ Coverage::Life Coverage::LifeAt(uint32_t pid, int64_t at_ns) const {
   if (life.since_ns != model::kNoTime) {
     life.since_ns = std::max(life.since_ns, begin_ns_);
   } else if (!any_since_ && model_.info.command_size() > 0) {
-    // A trace that names no process: a command was recorded from its first instruction on.
+    // The trace names no process, so that a command was recorded from its first instruction on.
     life.since_ns = begin_ns_;
   }
   life.until_ns = std::min(life.until_ns, end_ns_);

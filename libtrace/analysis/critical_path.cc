@@ -34,8 +34,8 @@ const char* WhereOf(Cause cause) {
   }
 }
 
-// Rows by a name of two parts, found again by the parts' addresses, which stay: to put a name
-// together and to look it up for each node would take most of the time.
+// Finds rows by a name with two parts. They are cached by the addresses of the parts, which do not
+// change: assembling and looking up a name for each node would take most of the time.
 template <typename Row>
 class Known {
  public:
@@ -62,7 +62,7 @@ struct Shares {
   std::map<std::string, PathShare> by_name;
   Known<PathShare> known;
 
-  // name: given only where it was not met before.
+  // `name` is only called if the row is new.
   template <typename Name>
   void Add(const void* first, const void* second, const Name& name, const std::string& where,
            double ns, double tracer_ns) {
@@ -159,7 +159,7 @@ class Path {
     Piece(*piece, where, begin_ns, end_ns);
   }
 
-  // What a command on the path did: its stalls, and what they leave.
+  // Splits the time of a command on the path into its stalls and the rest.
   void Command(uint32_t command, double begin_ns, double end_ns) {
     const double ns = end_ns - begin_ns;
     const model::Device& device = model_.devices[model_.commands.device[command]];
@@ -191,8 +191,8 @@ class Path {
     Piece(op, unit, begin_ns, end_ns);
   }
 
-  // How much later each node could have come, from those that nothing waits for back. False: some
-  // wait for each other in a circle.
+  // Computes by how much later each node could have come, starting from nodes for which nothing
+  // waits. Returns false if the graph has a cycle.
   bool FindSlack() {
     constexpr double kNever = std::numeric_limits<double>::infinity();
     slack_ns_.assign(graph_.size(), kNever);
@@ -207,12 +207,12 @@ class Path {
       const uint32_t node = ready.back();
       ready.pop_back();
       const double at_ns = graph_.at_ns[node];
-      // Nothing came after it: up to the run's end.
+      // Nothing followed it, so it has until the end of the run.
       if (slack_ns_[node] == kNever) slack_ns_[node] = graph_.RunNs() - at_ns;
       for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
         const uint32_t from = graph_.from[e];
         if (graph_.Counts(e, graph_.at_ns)) {
-          // What is left between this edge's arrival and the moment that the next one began.
+          // The slack of this edge: from its arrival until the node began.
           double room_ns = 0;
           if (graph_.kind[node] != Kind::kEnd) {
             room_ns = std::max(
@@ -291,10 +291,11 @@ std::vector<PathNode> WalkPath(const Graph& graph) {
     PathNode at;
     at.node = node, at.edge = LastEdge(graph, node), at.end_ns = end_ns;
     at.from = at.edge == Graph::kNone ? Graph::kNone : graph.from[at.edge];
-    // Clocks of host and device agree within their bounds only: the path never goes back.
+    // The clocks of host and device only agree within their bounds; make sure that the path never
+    // goes back.
     if (at.from != Graph::kNone) at.begin_ns = std::clamp(graph.at_ns[at.from], 0.0, end_ns);
     at.middle_ns = at.begin_ns;
-    // All of a command is its own.
+    // The whole time of a command is its own.
     if (at.edge != Graph::kNone && graph.kind[node] != Kind::kEnd) {
       at.middle_ns += std::min(end_ns - at.begin_ns, graph.edge_ns[at.edge]);
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading columns from row to row. Internal.
+// Reads columns row by row. Internal.
 //
-// A value by itself costs a column more than its place: which chunk, how wide. A cursor unpacks a
-// chunk at once and answers from there. For rows that come in order, or nearly.
+// Reading a single value from a column is slow, since its chunk and its width must be found first.
+// A cursor unpacks a whole chunk and then answers from it, which pays off for rows that are roughly
+// in order.
 #ifndef LIBTRACE_ANALYSIS_CURSOR_H_
 #define LIBTRACE_ANALYSIS_CURSOR_H_
 
@@ -30,15 +31,15 @@ class Cursor {
  private:
   static constexpr size_t kRows = model::Column<T>::kRows;
 
-  // Unpacked once it is asked for again and again: rows that come in no order are read by
-  // themselves.
+  // A chunk is unpacked after this many single reads from it, so that rows in random order are read
+  // one by one.
   static constexpr uint32_t kWorthIt = 32;
 
   [[gnu::noinline]] T Load(size_t row) {
     const size_t chunk = row / kRows;
     if (chunk != missed_) missed_ = chunk, misses_ = 0;
     if (++misses_ < kWorthIt) return column_.At(row);
-    // Rows behind the column's end are asked for as well: columns may have none.
+    // Columns may be empty, so that rows after their end are requested, too.
     first_ = chunk * kRows;
     column_.Read(first_, kRows, values_.data());
     return values_[row - first_];
@@ -50,16 +51,16 @@ class Cursor {
   std::array<T, kRows> values_;
 };
 
-// A chunk of a column, loaded with those of others: for rows in order, all of which are read.
+// A chunk of a column that is loaded together with those of others, for reading all rows in order.
 template <typename T>
 class Chunked {
  public:
   static constexpr size_t kRows = model::Column<T>::kRows;
 
   explicit Chunked(const model::Column<T>& column) : column_(column) {}
-  // first: of a chunk.
+  // `first` must be the first row of a chunk.
   void Load(size_t first, size_t rows) { column_.Read(first, rows, values_.data()); }
-  // Of a row of the chunk.
+  // The row must be in the chunk.
   T operator[](size_t row) const { return values_[row % kRows]; }
   const T* At(size_t row) const { return &values_[row % kRows]; }
 
@@ -68,7 +69,7 @@ class Chunked {
   std::array<T, kRows> values_;
 };
 
-// Ticks and epochs of times: all that an order within one count takes.
+// Reads ticks and epochs, which suffice to compare times of one count.
 struct TickCursor {
   explicit TickCursor(const model::DeviceTimes& times) : ticks(times.ticks), epoch(times.epoch) {}
   Cursor<uint64_t> ticks;
@@ -80,7 +81,7 @@ struct ChunkedTicks {
   Chunked<uint64_t> ticks;
   Chunked<uint32_t> epoch;
 };
-// Whole times on the host's clock.
+// Reads complete times on the host's clock.
 struct ChunkedIntervals {
   explicit ChunkedIntervals(const model::IntervalColumn& times)
       : mid_ns(times.mid_ns()), before_ns(times.before_ns()), after_ns(times.after_ns()) {}

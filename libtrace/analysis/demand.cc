@@ -14,19 +14,20 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Hardly a memory of a device takes longer for its first access, and none to open a row: more than
-// this is something else, unless the command is so small that nothing else takes as long.
+// Hardly any device memory takes longer than this for its first access or for opening a row. A
+// longer stall has another cause, unless the command is so small that nothing else takes as long.
 constexpr double kMaxMemoryLatencyNs = 500, kMaxRowNs = 120;
 constexpr double kMostLatencyNs = 20'000;
-// The slowest on-chip memory, by far.
+// Well above the time of the slowest on-chip memory.
 constexpr double kSlowestNsPerByte = 1;
-// Above this much for a row that was opened all of them lie in one bank, one after the other.
+// If opening a row takes longer than this, all of them are in one bank and are opened sequentially.
 constexpr double kOneBankNs = 12;
-// Bytes on the wire for each packet beside what it carries: header, framing and acknowledgement.
+// Bytes on the wire for each packet in addition to its payload: header, framing and
+// acknowledgement.
 constexpr double kPacketBytes = 17;
 constexpr uint32_t kUsualReadBytes = 512;
 
-// A command's ticks in ns, by what the stalls stand for.
+// A command's times in ns, by the kind of stall.
 struct Times {
   double took = 0, busy = 0, memory = 0, link = 0, tags = 0, dispatch = 0, throttle = 0;
 };
@@ -82,7 +83,7 @@ class Demands {
     if (at_.start.epoch[i] != at_.end.epoch[i]) return times;
     times.took = static_cast<double>(at_.end.ticks[i] - at_.start.ticks[i]) * tick;
     const uint32_t first_stall = at_.first_stall[i];
-    if (first_stall == model::kNoRow) {  // zeros
+    if (first_stall == model::kNoRow) {  // there are no stall ticks
       times.busy = std::max(0.0, times.took);
       return times;
     }
@@ -91,7 +92,7 @@ class Demands {
       const double ns = static_cast<double>(at_.stall_ticks[first_stall + s]) * tick;
       switch (kinds_[device][s]) {
         case proto::Device::STALL_WAIT:
-          continue;  // before its start
+          continue;  // happened before its start
         case proto::Device::STALL_MEMORY:
           times.memory += ns;
           break;
@@ -120,17 +121,18 @@ class Demands {
     return static_cast<double>(at_.memory_bytes[i]) * rates_[at_.device[i]].memory_ns_per_byte;
   }
 
-  // A command that leaves the device's memory alone and is stalled: as long as it computes, or
-  // nearly, that is what the on-chip memory's bandwidth makes of it, if it computes for much longer
-  // or hardly, a first access; but longer than that none takes.
+  // Guesses why a command is stalled that does not use the device's memory. If the stall is a
+  // sizeable part of the time that it computes, it is due to the on-chip memory's bandwidth. If the
+  // command computes much longer than that or hardly at all, it is a first access, unless it is
+  // longer than any first access.
   static bool MayStream(const Times& times) {
     if (times.memory > kMaxMemoryLatencyNs) return true;
     return times.memory > kHardly * times.busy && times.memory < times.busy;
   }
   static constexpr double kHardly = 0.1;
 
-  // Neither its bytes, four for each operation at most where they are on-chip, nor the rows that it
-  // opened take half of that.
+  // Returns true if its bytes (for on-chip memory, at most four per operation) and the rows that it
+  // opened take less than half of that time.
   bool IsTooSmallFor(size_t i, double ns) const {
     if (at_.memory_bytes[i] == 0) return false;
     const auto bytes = static_cast<double>(
@@ -138,8 +140,8 @@ class Demands {
     return 2 * (bytes * kSlowestNsPerByte + at_.row_misses[i] * kMaxRowNs) < ns;
   }
 
-  // The least that a command was ever stalled for the memory, where its bytes leave room for it. If
-  // none shows a first access, that is not known, and taken for nothing.
+  // Finds the shortest stall of a command for the memory, as far as its bytes leave time for it. If
+  // no command shows a first access, the latency is not known and taken as 0.
   void FindMemoryLatency() {
     std::vector<double> least(rates_.size(), kMostLatencyNs);
     std::vector<bool> any(rates_.size()), small(rates_.size());
@@ -160,8 +162,8 @@ class Demands {
     }
   }
 
-  // The memory may be slower than it is said to be: then none of the commands that stream through
-  // open rows, and that it alone held up, was faster. Each has its share with others beside it.
+  // The memory may be slower than reported: then no command was faster that streams through open
+  // rows and was delayed only by the memory. Commands that run at the same time share it.
   void FindMemoryRate() {
     std::vector<double> least(rates_.size(), std::numeric_limits<double>::infinity());
     const model::Commands& commands = model_.commands;
@@ -187,7 +189,7 @@ class Demands {
   }
   static constexpr uint64_t kStreamBytes = 4096;
 
-  // The same command with others beside it takes longer: the least that its like took is what
+  // A command takes longer if others run beside it: the shortest time of similar commands is what
   // it takes alone.
   uint64_t LikeOf(size_t i) const {
     uint64_t hash = 0;
@@ -208,7 +210,7 @@ class Demands {
     }
   }
 
-  // How many others used the memory at once at some time of a command's, whatever their units.
+  // Finds how many other commands used the memory at the same time as each command, on any unit.
   void FindBeside() {
     const size_t n = model_.commands.size();
     beside_.assign(n, 0);
@@ -223,7 +225,8 @@ class Demands {
       if (others.size() < kManyBeside) others.push_back(i);
     }
   }
-  // Commands that use the memory: by device and start, those of one tick as RowsByStart() has them.
+  // Returns commands that use the memory, sorted by device and start; those of the same tick are in
+  // the order of RowsByStart().
   std::vector<uint32_t> UsersByStart() const {
     std::vector<uint32_t> rows = RowsByStart(model_);
     std::erase_if(rows, [&](uint32_t i) { return at_.memory_bytes[i] == 0; });
@@ -272,8 +275,8 @@ class Demands {
     return demand;
   }
 
-  // How much of the stall on the link is round trips: one, and one for each list of places that
-  // the copy had to read. More than that is the link's bandwidth.
+  // Returns which part of the stall on the link is round trips: one, and another one for each list
+  // of places that the copy had to read. Any excess is due to the link's bandwidth.
   double LinkLatency(size_t i, const Times& times, double left) const {
     const DeviceRates& rates = rates_[at_.device[i]];
     const double one = rates.link_latency_ns;
@@ -281,7 +284,7 @@ class Demands {
     const double bytes = static_cast<double>(at_.bytes[i]);
     const double wire = std::max(times.busy, bytes * NominalNsPerByte(at_.device[i]));
     const double rest = (left - wire * 1.2) / one;
-    // A list of 64 places of a page each.
+    // A list has 64 places of a page each.
     const double most = 2 + std::floor(bytes / (64 * 4096.0));
     return one * std::clamp(std::round(rest), 1.0, most);
   }
@@ -298,7 +301,7 @@ class Demands {
   void SplitMemory(size_t i, double left, Demand* demand) const {
     const auto like = alone_ns_.find(LikeOf(i));
     const double took = demand->dispatch + demand->link_latency + demand->memory_latency + left;
-    // Others beside it made it longer than it is.
+    // Other commands made it longer than it is alone.
     const double alone =
         like == alone_ns_.end() ? left : std::max(0.0, left - std::max(0.0, took - like->second));
     const double bus = demand->memory;
@@ -322,7 +325,7 @@ class Demands {
     return static_cast<double>(at_.bytes[i]) + kPacketBytes * static_cast<double>(at_.work[i]);
   }
 
-  // By the copies that the link held up; else by what the link is said to be.
+  // Determines the link's rates from the copies that it delayed, or otherwise from its description.
   void FindLinkRates(const std::vector<Demand>& demands) {
     std::vector<double> to(rates_.size()), to_bytes(to), from(to), from_bytes(to);
     for (size_t i = 0; i < demands.size(); ++i) {
@@ -348,13 +351,13 @@ class Demands {
     demand->link = static_cast<float>(std::min<double>(stream, WireBytes(i) * per_byte));
   }
 
-  // Reads of the host's memory that a copy makes.
+  // Returns how many reads of host memory a copy makes.
   double ReadsOf(size_t i) const {
     const uint32_t request = model_.devices[at_.device[i]].about.pci().max_read_request_bytes();
     return std::ceil(static_cast<double>(at_.bytes[i]) / (request > 0 ? request : kUsualReadBytes));
   }
 
-  // With T tags, R reads go in R / T rounds, each of a round trip and one read's bytes.
+  // With T tags, R reads take R / T rounds, each with a round trip and the bytes of one read.
   void FindTags(const std::vector<Demand>& demands) {
     for (size_t i = 0; i < demands.size(); ++i) {
       const Demand& demand = demands[i];
@@ -385,7 +388,7 @@ class Demands {
     }
   }
 
-  // Columns of commands.
+  // The columns of commands that are read.
   struct Columns {
     explicit Columns(const model::Model& model)
         : device(model.commands.device),

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command asks of each resource, out of what the trace says of it.
+// What a command demands of each resource, as derived from the trace.
 //
-// A command takes, from start to end:
+// From start to end, a command takes:
 //
 //   dispatch + latency of the link + latency of the memory + streaming
 //
-// While it streams it uses its unit's arithmetic, the link, tags, the memory and the scratchpad
-// at once; alone it takes as long as the slowest of them, with others that use the link or the
-// memory too it gets its share. Ticks that it computed are recorded whatever held it up; a
-// stall names what did. So:
+// While streaming it uses its unit's arithmetic, the link, tags, the memory and the scratchpad at
+// the same time. Alone it takes as long as the slowest of them; with other commands that use the
+// link or the memory it gets a share of these. Ticks in which it computed are recorded whatever
+// delayed it, and stalls name the cause of a delay. Therefore:
 //
-//   own        = busy ticks, and those that it was throttled
+//   own        = busy ticks, including those when it was throttled
 //   dispatch   = the stall of that kind
-//   latency    = the least that commands of the device were ever stalled for it; those that use
-//                on-chip memory only and are stalled nearly as long as they compute do not count
-//   streaming  = start to end less these three
-//   link, tags = streaming, if that stall is more than latency; else by its bytes
-//   memory     = likewise; by its bytes at the rate that the device reports: the data bus. More
-//                than that is rows (where it missed enough of them), else the scratchpad.
+//   latency    = the shortest such stall of all commands of the device, without those that
+//                use only on-chip memory and are stalled nearly as long as they compute
+//   streaming  = start to end minus these three
+//   link, tags = streaming, if that stall is longer than the latency; otherwise by the bytes
+//   memory     = likewise; the data bus takes the bytes at the rate that the device reports.
+//                Any excess is opening rows (if there were enough row misses) or the scratchpad.
 #ifndef LIBTRACE_ANALYSIS_DEMAND_H_
 #define LIBTRACE_ANALYSIS_DEMAND_H_
 
@@ -31,27 +31,27 @@
 
 namespace acceltrace::analysis {
 
-// In ns, each as if it had the device to itself.
+// Times in ns, each as if the command had the device to itself.
 struct Demand {
   float dispatch = 0, link_latency = 0, memory_latency = 0;
-  float own = 0, throttled = 0;  // what throttling adds to own
-  float link = 0;                // bytes over the link
-  float tag_latency = 0;         // round trips one after the other for want of tags
-  float tag_wire = 0;            // their bytes, which nothing else hides then
-  float link_reads = 0;          // of the host's memory
-  float memory = 0;              // the data bus
-  float rows = 0;                // opening rows, where that took longer than the data bus
+  float own = 0, throttled = 0;  // throttled is what throttling adds to own
+  float link = 0;                // transferring bytes over the link
+  float tag_latency = 0;         // successive round trips, for lack of tags
+  float tag_wire = 0;            // the bytes of these round trips, which nothing else hides
+  float link_reads = 0;          // number of reads from host memory
+  float memory = 0;              // using the data bus
+  float rows = 0;                // opening rows, if that took longer than the data bus
   float scratch = 0;
   float bus_in_rows = 0;  // share of `memory` that is not hidden behind `rows`, 0 to 1
-  float stretch = 1;      // recorded length of streaming over what all this makes of it
+  float stretch = 1;      // recorded length of streaming relative to what all this predicts
   uint8_t unit = 0;
   uint16_t queue = 0;
-  bool to_device = false, from_device = false;  // which way it uses the link
+  bool to_device = false, from_device = false;  // in which direction it uses the link
   enum Bound : uint8_t { kByOwn, kByLink, kByTags, kByMemory } bound = kByOwn;
 
-  // Most of it is nothing, which takes no time at any speed.
+  // Most demands are 0, which avoids a division.
   static double At(double ns, double speed) { return ns > 0 ? ns / speed : ns; }
-  // Before it streams.
+  // The time before it streams.
   double FixedNs(const Scales& scales) const {
     return At(dispatch, scales.speed[kDispatch]) + At(link_latency, scales.speed[kPcieLatency]) +
            At(memory_latency, scales.speed[kDramLatency]);
@@ -68,7 +68,7 @@ struct Demand {
         At(tag_latency, scales.speed[kPcieLatency]) + At(tag_wire, scales.speed[kPcieBandwidth]),
         scales.speed[kPcieTags]);
   }
-  // one_bank: in place of bus_in_rows, below 0: as it is.
+  // one_bank replaces bus_in_rows unless it is negative.
   double MemoryNs(const Scales& scales, double one_bank = -1) const {
     const double bus = At(memory, scales.speed[kDramBandwidth]);
     if (rows <= 0) return bus;
@@ -79,18 +79,18 @@ struct Demand {
   double ScratchNs(const Scales& scales) const { return At(scratch, scales.speed[kScratchpad]); }
 };
 
-// What the commands of one device show of it.
+// The properties of a device that its commands reveal.
 struct DeviceRates {
   double ns_per_tick = 1;
   double link_latency_ns = 0, memory_latency_ns = 0;
   double to_device_ns_per_byte = 0, from_device_ns_per_byte = 0;
   double memory_ns_per_byte = 0;
-  double tags = 0;        // reads that may be outstanding; 0 = never so many that it showed
-  double least_tags = 0;  // ... and then it is more than this
+  double tags = 0;        // reads that may be outstanding; 0 = the limit was never reached
+  double least_tags = 0;  // in that case, there are more than this
   std::vector<proto::Unit::Kind> units;
 };
 
-// link_latency_ns: the least time of a fetch, by device, 0 = none was seen.
+// link_latency_ns has the shortest fetch of each device, 0 = none was recorded.
 std::vector<Demand> ComputeDemands(const model::Model& model,
                                    const std::vector<double>& link_latency_ns,
                                    std::vector<DeviceRates>* rates);

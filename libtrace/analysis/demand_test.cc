@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What commands ask of resources, where they run beside each other.
+// What commands demand of resources when they run beside each other.
 #include "libtrace/analysis/demand.h"
 
 #include <cmath>
@@ -41,12 +41,12 @@ std::vector<Demand> DemandsOfSix(TraceBuilder* builder, std::vector<DeviceRates>
   return demands;
 }
 
-// Copies to the host that the link holds up; one of them is, for most of its time, by the memory,
-// that something else uses which opens a row for each burst.
+// Copies to the host that are delayed by the link. One of them is mostly delayed by the memory
+// instead, which another command uses that opens a row for each burst.
 TEST_CASE("a memory that was shared for once is not taken to be slow") {
   TraceBuilder builder;
   AddDevice(&builder);
-  // Whether it was the memory alone, of which the other one then has half.
+  // Whether only the memory delayed it, of which the other command then has half.
   const bool memory_only = GENERATE(false, true);
   for (uint32_t number = 1; number <= 6; ++number) {
     const int64_t call_ns = kBase + number * 30'000, at_ns = call_ns + 3'100;
@@ -72,7 +72,7 @@ TEST_CASE("a memory that was shared for once is not taken to be slow") {
   CHECK(rates[0].memory_ns_per_byte <= (memory_only ? shared : stated) * 1.001);
 }
 
-// Small commands that are stalled for a microsecond each, beside long ones that may be stalled by
+// Small commands with stalls of a microsecond each, beside long ones that may be stalled by
 // anything.
 TEST_CASE("a stall that nothing of a small command explains is a first access, however long") {
   const bool small = GENERATE(true, false);
@@ -100,15 +100,15 @@ TEST_CASE("a stall that nothing of a small command explains is a first access, h
 
 struct OnChip {
   int64_t computes_ns, stalled_ns;
-  double latency_ns, scratch_ns;  // that are to be found
+  double latency_ns, scratch_ns;  // the expected results
 };
 
-// Commands that leave the device's memory alone, all of them alike.
+// Similar commands that do not use the device's memory.
 TEST_CASE("a stall of the on-chip memory is its bandwidth unless it is a first access for sure") {
   const OnChip of = GENERATE(OnChip{512, 316, 0, 828},      // computes while it is stalled
                              OnChip{512, 2'620, 0, 3'132},  // longer than any first access
-                             OnChip{6'600, 60, 60, 0},      // hardly: it computes
-                             OnChip{10, 60, 60, 0});        // hardly anything but that
+                             OnChip{6'600, 60, 60, 0},      // hardly stalled: it computes
+                             OnChip{10, 60, 60, 0});        // hardly does anything else
   TraceBuilder builder;
   AddDevice(&builder);
   for (uint32_t number = 1; number <= 6; ++number) {

@@ -32,10 +32,10 @@ struct Sums {
 
 struct Side {
   std::map<Key, Sums> ops, calls;
-  std::vector<Key> op_of;       // of each command
-  std::vector<double> ran_ns;   // likewise
+  std::vector<Key> op_of;       // by command
+  std::vector<double> ran_ns;   // by command
   std::vector<uint64_t> kinds;  // of jobs, in order of submission
-  std::vector<size_t> rows;     // likewise: in Model::jobs
+  std::vector<size_t> rows;     // rows in Model::jobs, in the same order
 };
 
 size_t Mixed(size_t seed, const std::string& text) {
@@ -82,7 +82,7 @@ void CollectCalls(const model::Model& model, Side* side) {
   }
 }
 
-// What a job is: who submitted it, and what it does.
+// Characterises each job by the call that submitted it and by what it does.
 void CollectJobs(const model::Model& model, Side* side) {
   const model::Jobs& jobs = model.jobs;
   side->rows.resize(jobs.size());
@@ -150,7 +150,7 @@ void Explain(const Sums& a, const Sums& b, Change* change) {
   if (std::fabs(bytes_each_b - bytes_each_a) > 0.01 * std::max(bytes_each_a, bytes_each_b)) {
     change->cause += bytes_each_b > bytes_each_a ? ": more bytes" : ": fewer bytes";
   }
-  // The stall, or the work, that changed as the time did.
+  // Name the stall, or the work, that changed along with the time.
   for (const Change::Part& one : change->parts) {
     if (one.what == "count" || one.ns * change->each_ns <= 0) continue;
     if (std::fabs(one.ns) < 0.3 * std::fabs(change->each_ns)) break;
@@ -210,7 +210,7 @@ Change CompareSpans(const std::string& name, const Span& a, const Span& b) {
   return change;
 }
 
-// Transfers by direction and size: sums as the report has them.
+// Compares transfers by direction and size, using the report's sums.
 std::vector<Change> CompareTransfers(const Report& a, const Report& b) {
   std::map<std::pair<std::string, uint64_t>, Change> by_key;
   for (const Report* report : {&a, &b}) {
@@ -269,7 +269,7 @@ std::string LinkText(const model::Device& device) {
                      pci.link_speed(), pci.link_width());
 }
 
-// What makes two recordings unlike each other before anything ran.
+// Notes differences of the recordings that existed before anything ran.
 void NoteRecordings(const model::Model& a, const model::Model& b, Diff* diff) {
   const auto differs = [&](const char* what, const std::string& left, const std::string& right) {
     if (left != right) diff->notes.push_back(fmt::format("{}: {} against {}", what, left, right));
@@ -289,7 +289,7 @@ void NoteRecordings(const model::Model& a, const model::Model& b, Diff* diff) {
   differs("selection", a.cut.any() ? a.cut.text : "all", b.cut.any() ? b.cut.text : "all");
 }
 
-// Whether the two are of one kind at all.
+// Decides whether the two runs are similar enough to be compared.
 void DecideComparable(const Report& a, const Report& b, Diff* diff) {
   const auto refuse = [&](std::string why) {
     diff->comparable = false;
@@ -321,7 +321,7 @@ void DecideComparable(const Report& a, const Report& b, Diff* diff) {
 
 }  // namespace
 
-// What is not known apart from noise is none.
+// Without a known noise, only the bounds count.
 void JudgeChange(Change* change) {
   change->delta = {change->b.lo - change->a.hi, change->b.mid - change->a.mid,
                    change->b.hi - change->a.lo};

@@ -23,7 +23,7 @@ Place PlaceOfCommand(const model::Model& model, size_t row) {
           model.commands.end.host[row].mid_ns};
 }
 
-// The stages of each job of a trace, one job after the other.
+// Computes the stages of each job of a trace in turn.
 class StagesOf {
  public:
   explicit StagesOf(const model::Model& model)
@@ -51,7 +51,7 @@ Place PlaceOfJob(const model::Model& model, size_t row) {
           begin_ns, std::max(begin_ns, end_ns)};
 }
 
-// One stage of all jobs of a side.
+// A stage summed over all jobs of a side.
 struct StageSum {
   Amount time;
   Spread spread;
@@ -76,7 +76,7 @@ std::vector<StageSum> SumStages(const model::Model& model, size_t stages) {
   return sums;
 }
 
-// By op and unit, and by unit alone: the longest command.
+// The longest command by op and unit, and by unit alone.
 struct LongestCommands {
   std::map<NameAndUnit, Place> ops;
   std::map<std::string, Place> units;
@@ -94,7 +94,8 @@ LongestCommands FindCommands(const model::Model& model) {
   return longest;
 }
 
-// The pair of commands of each op that differs most: where to look at both sides of a change.
+// Finds for each op the pair of commands that differs most, as an example of the change on both
+// sides.
 std::map<NameAndUnit, std::pair<Place, Place>> FindPairs(const model::Model& a,
                                                          const model::Model& b,
                                                          const JobPairs& pairs) {
@@ -140,7 +141,7 @@ std::map<std::string, Place> FindPieces(const Report& report) {
   return longest;
 }
 
-// By unit and size, as transfers are counted: up to how many bytes, or "larger".
+// Finds transfers by unit and size class, which is the largest number of bytes or "larger".
 std::map<NameAndUnit, Place> FindTransfers(const Report& report) {
   std::map<NameAndUnit, Place> longest;
   const model::Model& model = *report.model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of a comparison share. Internal.
+// Functions that the parts of a comparison share. Internal.
 #ifndef LIBTRACE_ANALYSIS_DIFF_PARTS_H_
 #define LIBTRACE_ANALYSIS_DIFF_PARTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace acceltrace::analysis {
 
-// Mean and variance, one value at a time (Welford).
+// Computes mean and variance incrementally (Welford).
 class Spread {
  public:
   void Add(double value) {
@@ -25,7 +25,8 @@ class Spread {
     squares_ += step * (value - mean_);
   }
   uint64_t n() const { return n_; }
-  // Of the sum of all values, if each of them could have been another one of them.
+  // Returns the error of the sum of all values, if each of them is one sample of their
+  // distribution.
   double ErrorOfSum() const {
     if (n_ < 2) return 0;
     const auto n = static_cast<double>(n_);
@@ -37,20 +38,20 @@ class Spread {
   double mean_ = 0, squares_ = 0;
 };
 
-// Rows of Model::jobs in A and in B that are one job.
+// Rows in Model::jobs of A and of B that are the same job.
 using JobPairs = std::vector<std::pair<size_t, size_t>>;
 
-// What a class of sizes of transfers is called.
+// Returns the name of a size class of transfers.
 std::string SizeName(uint64_t up_to_bytes);
 
-// Sets delta and certainty by what else is known.
+// Sets delta and certainty from the other fields.
 void JudgeChange(Change* change);
 
-// How long jobs were in which hands: sums of a stage over all jobs.
+// Compares how long jobs spent in each stage, summed over all jobs.
 std::vector<Change> CompareStages(const Report& a, const Report& b, const JobPairs& pairs);
-// How long each unit was busy.
+// Compares how long each unit was busy.
 std::vector<Change> CompareUnits(const Report& a, const Report& b);
-// Where to look at each change. jobs: pairs.
+// Finds examples for each change. `jobs` are the aligned ones.
 void FindPlaces(const Report& a, const Report& b, const JobPairs& pairs, Diff* diff);
 
 }  // namespace acceltrace::analysis

@@ -13,7 +13,7 @@ namespace {
 using namespace acceltrace::test;
 using Certainty = Change::Certainty;
 
-// Steps of three jobs: a copy, a matmul that takes `matmul_ns`, a copy back.
+// Steps of three jobs: a copy, a matmul that takes `matmul_ns`, and a copy back.
 struct Recipe {
   int steps = 12;
   int64_t matmul_ns = 5'000, link_stall_ns = 0, jitter_ns = 50;
@@ -120,7 +120,7 @@ TEST_CASE("A slower op shows in its stage and its unit, and leads to the pair th
     CHECK(slower.model_b->OpName(change->at_b.row) == "matmul");
   }
   const Change& op = slower.Op("matmul");
-  CHECK(op.at_a.row == op.at_b.row);  // they are one command of both
+  CHECK(op.at_a.row == op.at_b.row);  // the same command on both sides
   const auto length = [](const Change::Place& at) { return at.end_ns - at.begin_ns; };
   CHECK(length(op.at_b) - length(op.at_a) >= 500);
   CHECK(Named(slower.diff.calls, "Launch").at_a.kind == Kind::kCall);
@@ -210,7 +210,7 @@ TEST_CASE("What cannot be compared is said") {
   CHECK(empty.diff.why_not == "the second trace holds no run of a device");
 }
 
-// By dynamic programming.
+// Computed by dynamic programming.
 size_t LongestCommon(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   std::vector<size_t> row(b.size() + 1, 0);
   for (const uint64_t left : a) {
@@ -240,7 +240,7 @@ TEST_CASE("Alignment is as long as can be, in order, and of equal things") {
       CHECK(pairs[i - 1].second < pairs[i].second);
     }
   }
-  // What differs too much is aligned at its ends; it takes no more memory than that.
+  // Sequences that differ too much are only aligned at their ends, which bounds the memory.
   std::vector<uint64_t> a(20'000), b(20'000);
   for (size_t i = 0; i < a.size(); ++i) a[i] = 2 * i, b[i] = 2 * i + 1;
   a[0] = b[0] = a.back() = b.back() = 7;

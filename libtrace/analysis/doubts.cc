@@ -16,7 +16,7 @@ using model::kNoRow;
 using model::kNoTime;
 using proto::Packet;
 
-// What a hop of the tracer carries; of one that is not known, anything.
+// Returns the rows that a hop of the tracer carries; an unknown hop may carry any.
 uint32_t RowsOfHop(std::string_view hop) {
   constexpr struct {
     std::string_view prefix;
@@ -57,7 +57,7 @@ uint32_t RowsOfBody(uint32_t body) {
     case Packet::kProcessGroups:
     case Packet::kStackFrames:
     case Packet::kCallStacks:
-    case Packet::kLosses:  // Accounts have their sums
+    case Packet::kLosses:  // the accounts have their sums
       return 0;
     case Packet::kApi:
       return kCallRows;
@@ -72,7 +72,7 @@ uint32_t RowsOfBody(uint32_t body) {
   }
 }
 
-// What a probe sees that decides where time went.
+// Returns which of the rows that determine where time went are recorded by a probe.
 uint32_t RowsOfProbe(std::string_view name) {
   const auto begins = [&](std::string_view prefix) {
     return name.substr(0, prefix.size()) == prefix;
@@ -110,7 +110,7 @@ class Finder {
     doubts_.caveats.push_back({kind, std::move(text), fault});
   }
 
-  // What verify finds, a caveat for each kind.
+  // Adds a caveat for each kind of finding of verify.
   void FromFindings() {
     std::vector<std::pair<std::string, std::pair<std::string, size_t>>> kinds;
     for (const Finding& finding : FindProblems(report_)) {
@@ -129,10 +129,10 @@ class Finder {
     }
     const model::LoadStats& load = model_.load;
     if (load.unknown_device_rows + load.bad_rows > 0) doubts_.unplaced |= kAllRows;
-    // Which of the two is the true one nobody knows.
+    // It is not known which one of the two is the true one.
     doubts_.contradiction |= load.duplicate_commands + load.duplicate_jobs > 0;
     doubts_.contradiction |= model_.missing.unknown_packets > 0;
-    // What is there is not what was written, or what the index lists never was.
+    // The contents are not what was written, or not what the index lists.
     const stream::ReadStats& read = model_.read;
     const bool torn = read.gap_count + read.missing_packets + read.bad_packets > 0;
     doubts_.contradiction |= read.index_differences > 0 || (!model_.missing.parts.empty() && !torn);
@@ -148,7 +148,7 @@ class Finder {
     if (report_.losses.more_spans > 0) doubts_.unplaced |= kAllRows;
   }
 
-  // Nothing is missing then, but what was recorded is not a run as it would have been.
+  // In this case nothing is missing, but the run would have been different without the recording.
   void FromHostWaits() {
     for (const HopUse& hop : report_.losses.hops) {
       if (hop.name != "host-file-waits" || hop.in == 0) continue;
@@ -160,7 +160,7 @@ class Finder {
     }
   }
 
-  // Sources that were not asked for, or could not be attached.
+  // Adds sources that were not requested or could not be attached.
   void FromProbes() {
     const auto& probes = model_.info.probes();
     if (probes.empty()) return;
@@ -191,8 +191,7 @@ class Finder {
     doubts_.unplaced |= absent_ | part;
   }
 
-  // Of devices that write no records none can be missing: their jobs are a class of time as a
-  // whole.
+  // Devices that write no records have none missing: the time of their jobs is a class of its own.
   void FromDevicesWithoutInside() {
     constexpr uint32_t kDeviceRows = kCommandRows | kJobRows;
     if ((absent_ & kDeviceRows) != kDeviceRows || model_.devices.empty() ||
@@ -209,7 +208,7 @@ class Finder {
     Add("source", fmt::format("what {} did with its jobs is not recorded", names), false);
   }
 
-  // Kinds of rows that the trace holds, whatever its probes are called.
+  // Returns the kinds of rows that the trace has, whatever its probes are called.
   uint32_t Held() const {
     uint32_t held = 0;
     if (model_.api.size() > 0) held |= kCallRows;
@@ -221,18 +220,18 @@ class Finder {
     return held;
   }
 
-  // Jobs of which a side is missing that should be there.
+  // Finds jobs that lack a side that should be recorded.
   void FromJobs() {
     const model::Jobs& jobs = model_.jobs;
     int64_t first_submit_ns = std::numeric_limits<int64_t>::max();
-    // The call that a thread was in when the recording began was not seen to begin.
-    std::map<uint32_t, std::pair<int64_t, uint64_t>> first_of_thread;  // submission, correlation
+    // The begin of the call in which a thread was when the recording began is not recorded.
+    std::map<uint32_t, std::pair<int64_t, uint64_t>> first_of_thread;  // time, correlation
     uint64_t unseen = 0, uncalled = 0, unfollowed = 0;
     Cursor<int64_t> submit_ns(jobs.submit_ns), wake_ns(jobs.wake_ns);
     Cursor<uint32_t> tids(jobs.tid), api_row(jobs.api_row), waiters(jobs.wait_api_row);
     Cursor<uint64_t> correlation(jobs.correlation);
     std::pair<int64_t, uint64_t>* first = nullptr;
-    uint32_t last_tid = 0;  // whose it is
+    uint32_t last_tid = 0;  // the thread that `first` belongs to
     for (size_t j = 0; j < jobs.size(); ++j) {
       const int64_t at_ns = submit_ns[j];
       if (at_ns == kNoTime) continue;
@@ -245,7 +244,7 @@ class Finder {
     }
     for (size_t j = 0; j < jobs.size(); ++j) {
       if (submit_ns[j] == kNoTime) {
-        // One that was under way when the recording began is known by that.
+        // Jobs before the first submission were under way when the recording began.
         unseen += jobs.on_device[j] && jobs.doorbell.host[j].lo_ns > first_submit_ns;
         continue;
       }
@@ -277,8 +276,8 @@ class Finder {
     return fmt::format("{} job{}", count, count == 1 ? "" : "s");
   }
 
-  // The driver knows all jobs, and when the device had each: rows of the device can only be
-  // missing there.
+  // The driver knows all jobs and when the device had each of them, so that the device's rows can
+  // only be missing within these times.
   void PlaceDeviceRows() {
     constexpr uint32_t kDeviceRows = kCommandRows | kJobRows;
     const uint32_t missing = doubts_.unplaced & kDeviceRows;
@@ -302,18 +301,19 @@ class Finder {
   const Report& report_;
   const model::Model& model_;
   Doubts doubts_;
-  uint32_t absent_ = 0;  // kinds of which no source was recorded
+  uint32_t absent_ = 0;  // kinds of rows for which no source was recorded
 };
 
-// Classes that more rows of these kinds can make of an instant of a class, as bits.
+// Returns the classes, as bits, that an instant of class `seen` may really belong to if rows of
+// these kinds are missing.
 uint32_t Reach(Class seen, uint32_t rows) {
   uint32_t reach = 0;
   if (rows & kCommandRows) reach |= 1u << kComputing | 1u << kTransferring;
   if (rows & kJobRows) reach |= 1u << kHolding | 1u << kNotifying | 1u << kRinging;
   if (rows & kHostRows) reach |= 1u << kUnseen | 1u << kNotifying | 1u << kRinging | 1u << kDriver;
   if (rows & kCallRows) reach |= 1u << kRuntime;
-  reach &= (1u << seen) - 1;  // the first that is true counts
-  // Another thread may have waited than the one that was seen to.
+  reach &= (1u << seen) - 1;  // only classes that come first can replace it
+  // The thread that was seen waiting need not be the one that mattered.
   if (seen == kNotifying && (rows & kHostRows)) {
     reach |= 1u << kRinging | 1u << kDriver | 1u << kRuntime | 1u << kApplication;
   }
@@ -342,8 +342,8 @@ bool BoundClasses(const Report& report, const Doubts& doubts,
       if (reach >> c & 1) (*possible)[c] += {0, 0, ns};
     }
   };
-  // Time outside of what is seen as the run: a longer run has any class there, but missing
-  // calls alone make it longer alone.
+  // Time outside of the visible run: a longer run may have any class there, but if only calls are
+  // missing, these are the only addition.
   const int64_t start_ns = report.model->info.start_ns(),
                 stop_ns = report.model->accounts.stop_ns();
   const bool known = report.model->has_info && report.model->has_accounts &&
@@ -355,7 +355,7 @@ bool BoundClasses(const Report& report, const Doubts& doubts,
     if (doubts.begin_open) give(1u << kRuntime, breakdown.begin_ns - start_ns);
     if (doubts.end_open) give(1u << kRuntime, stop_ns - breakdown.end_ns);
   }
-  std::map<int64_t, std::array<int, 2>> changes;  // of the open places of commands, jobs
+  std::map<int64_t, std::array<int, 2>> changes;  // changes in the number of open places
   int64_t before_ns = 0, after_ns = 0;
   for (const Doubts::Place& place : doubts.places) {
     changes[place.from_ns][0] += 1, changes[place.to_ns][0] -= 1;
@@ -363,7 +363,7 @@ bool BoundClasses(const Report& report, const Doubts& doubts,
     after_ns = std::max(after_ns, place.to_ns - breakdown.end_ns);
   }
   give((1u << kNumClasses) - 1, before_ns + after_ns);
-  // Along the run: what each stretch may be besides what it is seen as.
+  // Determine for each interval of the run what else it may be.
   int open = 0;
   auto change = changes.begin();
   int64_t at_ns = breakdown.begin_ns;

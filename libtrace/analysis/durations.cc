@@ -12,9 +12,9 @@
 namespace acceltrace::analysis {
 namespace {
 
-// More than any trace is long: a duration of which nothing is known.
+// Longer than any trace: a duration of which nothing is known.
 constexpr double kUnboundedNs = static_cast<double>(int64_t{1} << 61);
-// So many ticks that whole ns of them are exact enough.
+// For this many ticks, whole ns are precise enough.
 constexpr uint64_t kMany = 1'000'000'000;
 
 }  // namespace
@@ -31,8 +31,8 @@ Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
     if (asked.any && asked.from.Same(from) && asked.to.Same(to)) return asked.rate;
   }
   size_t place = (from.ticks * 3 + to.ticks) % asked_.size();
-  // Parts of a command are asked for in turn, from its head and from its start to one end: they
-  // must not take each other's place.
+  // Parts of a command are requested in turn, from its head and from its start to the same end;
+  // they must not evict each other.
   if (asked_[place].any && asked_[place].to.Same(to)) place ^= 1;
   asked_[place] = {from, to, FindRate(from, to), true};
   return asked_[place].rate;
@@ -40,7 +40,7 @@ Rate Durations::RateBetween(const Mark& from, const Mark& to) const {
 
 Rate Durations::Each(const model::Interval& many) const {
   constexpr auto kEach = static_cast<double>(kMany);
-  // Bounds are the same from one to the next as a rule.
+  // Bounds are usually the same as before.
   if (many.lo_ns != many_.lo_ns) each_.lo = static_cast<double>(many.lo_ns) / kEach;
   if (many.hi_ns != many_.hi_ns) each_.hi = static_cast<double>(many.hi_ns) / kEach;
   if (many.mid_ns != many_.mid_ns) each_.mid = static_cast<double>(many.mid_ns) / kEach;
@@ -61,7 +61,7 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to) const {
   if (!from.SameEpoch(to)) return ToAmount(Lapse(from.host, to.host));
   const auto ticks = static_cast<double>(static_cast<int64_t>(to.ticks - from.ticks));
   if (ticks < 0) {
-    // Out of order: causality.h reports that.
+    // The marks are out of order, which causality.h reports.
     const Rate rate = RateBetween(to, from);
     return {(ticks - 1) * rate.hi, ticks * rate.mid, (ticks + 1) * rate.lo};
   }
@@ -73,7 +73,8 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to, const Rate& rate) co
   if (!from.SameEpoch(to) || elapsed < 0) return Elapsed(from, to);
   const auto ticks = static_cast<double>(elapsed);
   if (!known() || rate.Even()) return Of(ticks - 1, ticks, ticks + 1, rate);
-  // The rate changed on the way. The later the beginning truly was in its tick, the shorter.
+  // The rate changed in between. The later the true begin was within its tick, the shorter the
+  // duration.
   const Amount host = ToAmount(Lapse(from.host, to.host));
   Amount exact = Exactly(from, to);
   exact.lo = std::max(exact.lo - RateBetween(from, from).hi, host.lo);
@@ -85,21 +86,21 @@ Amount Durations::Elapsed(const Mark& from, const Mark& to, const Rate& rate) co
 
 namespace {
 
-// Where the rate changes on the way, in parts; rate: of the whole, *left: of how many more parts.
+// Splits the time where the rate changes. `rate` is that of the whole, *left the number of parts
+// that may still be added.
 Amount InParts(const Durations& durations, const Mark& from, const Mark& to, const Rate& rate,
                int* left) {
   const uint64_t ticks = to.ticks - from.ticks;
   const auto all = static_cast<double>(ticks);
   const Amount whole = Durations::Of(all, all, all, rate);
-  // A change of the rate within one tick has no parts, and one that nothing is known of has no
-  // end of them.
+  // A change of rate within one tick cannot be split, and unknown rates could be split forever.
   if (ticks <= 1 || *left <= 0 || rate.Even()) return whole;
   *left -= 2;
   Mark middle = from;
   middle.ticks += ticks / 2;
   const Rate first = durations.RateBetween(from, middle);
   const Rate second = durations.RateBetween(middle, to);
-  // Uncertain, not changing: parts show no more.
+  // The rate is uncertain but does not change: splitting does not help.
   const auto same = [&](const Rate& part) { return part.lo == rate.lo && part.hi == rate.hi; };
   if (same(first) && same(second)) return whole;
   Amount sum = InParts(durations, from, middle, first, left);
@@ -113,7 +114,7 @@ Amount Durations::Exactly(const Mark& from, const Mark& to) const {
   if (!from.SameEpoch(to) || !from.Before(to)) return {};
   const auto ticks = static_cast<double>(to.ticks - from.ticks);
   if (!known()) return Of(0, ticks, ticks, from, to);
-  // Enough for the parts around a few changes, each half as long as the one before it.
+  // Enough for the parts around a few changes, each half as long as the previous one.
   int left = 512;
   return InParts(*this, from, to, RateBetween(from, to), &left);
 }
@@ -130,7 +131,7 @@ void UnitSum::Add(const Mark& from, const Mark& to, const Rate& rate) {
     sum_ += time_->Elapsed(from, to, rate);
   } else {
     const auto ticks = static_cast<double>(to.ticks - from.ticks);
-    // Its first tick was counted with the one before, if that ended in it.
+    // Its first tick was already counted if the previous one ended in it.
     const double shared = after && from.ticks == last_.ticks ? 1 : 0;
     sum_ += Durations::Of(ticks - 1, ticks, ticks + 1 - shared, rate);
   }
@@ -140,7 +141,7 @@ void UnitSum::Add(const Mark& from, const Mark& to, const Rate& rate) {
 
 std::vector<uint32_t> RowsByStart(const model::Model& model) {
   const model::Commands& commands = model.commands;
-  // By one reference for each device, so that the order is one whatever the data.
+  // Use one reference for each device, so that the order is consistent for any data.
   std::vector<std::optional<uint64_t>> references(model.devices.size());
   struct Key {
     int64_t start, end;
@@ -149,7 +150,7 @@ std::vector<uint32_t> RowsByStart(const model::Model& model) {
     auto Order() const { return std::tie(start_epoch, start, end_epoch, end, row); }
     bool operator<(const Key& other) const { return Order() < other.Order(); }
   };
-  // Unit by unit: most run their commands in the order in which they come.
+  // Process each unit separately: most run their commands in the order of their rows.
   struct Unit {
     std::vector<uint32_t> rows;
     Key last{};
@@ -208,7 +209,7 @@ Waits::Waits(const model::Model& model, const std::vector<uint32_t>& rows,
   const model::Commands& commands = model.commands;
   Cursor<uint32_t> device(commands.device), unit(commands.unit), queue(commands.queue);
   for (size_t first = 0; first < rows.size();) {
-    // The commands of one unit.
+    // Find the commands of one unit.
     size_t last = first;
     bool several = false;
     const uint32_t row = rows[first];
@@ -233,7 +234,8 @@ Amount Waits::Of(size_t command, const Mark& head, const Mark& start, const Amou
   if (between_[command] == 0) return wait;
   const model::Commands& commands = model_.commands;
   const Durations& time = times_[commands.device[command]];
-  // Each of the others may end a piece, and so may a change of who is waited for.
+  // Each of the other commands may end a piece of the wait, and so may a change of the queue that
+  // is waited for.
   const double pieces = 2.0 * between_[command];
   const Amount edges = time.Of(pieces, 0, pieces, head, start);
   wait.lo = std::max(0.0, wait.lo - edges.hi);

@@ -2,16 +2,15 @@
 //
 // How long did a device take, by its own clock?
 //
-// A device writes down whole ticks: the count x stands for an instant in
-// [x, x + 1). Between two such times only the rate of the clock and these two
-// roundings are uncertain; the clock's offset to the host is not in it. Sums of such
-// durations add the roundings, not offsets:
+// A device records whole ticks: the count x stands for an instant in [x, x + 1). Between two such
+// times only the rate of the clock and these two roundings are uncertain, but not the clock's
+// offset to the host. Sums of such durations add up roundings instead of offsets:
 //
-//   one after the other, as a unit runs its commands: a whole tick is certain if no
-//   begin and no end lies in it, and a tick in which some do is counted once;
-//   parts of a command (busy, a stall): the device charges whole ticks as they come,
-//   so that a part may have kPartOverTicks more than it should, or miss kPartUnderTicks
-//   (docs/device-counters.md has the rule; docs/stream.md asks it of any device).
+//   successive commands of a unit: a whole tick is certain if nothing begins or ends in it,
+//   and a tick in which something does is counted once;
+//   parts of a command (busy, a stall): the device charges whole ticks as they come, so that
+//   a part may have up to kPartOverTicks too many or kPartUnderTicks too few
+//   (docs/device-counters.md has the rule, which docs/stream.md requires of any device).
 #ifndef LIBTRACE_ANALYSIS_DURATIONS_H_
 #define LIBTRACE_ANALYSIS_DURATIONS_H_
 
@@ -41,7 +40,7 @@ struct Mark : model::DeviceTime {
   bool SameEpoch(const Mark& other) const {
     return epoch == other.epoch && epoch != clock::kNoEpoch;
   }
-  // As the ticks say, or the epochs; where neither is known, as it seems.
+  // Compares by ticks or epochs; if both are unknown, by the estimated host times.
   bool Before(const Mark& other) const {
     if (SameEpoch(other)) return static_cast<int64_t>(other.ticks - ticks) > 0;
     if (epoch == clock::kNoEpoch || other.epoch == clock::kNoEpoch) {
@@ -51,7 +50,7 @@ struct Mark : model::DeviceTime {
   }
 };
 inline Mark MarkOf(const model::DeviceTimes& times, size_t row) { return Mark(times.At(row)); }
-// The same for rows in order, or nearly; without what the device wrote.
+// Reads marks row by row, without the raw ticks.
 struct MarkCursor {
   explicit MarkCursor(const model::DeviceTimes& times)
       : ticks(times.ticks),
@@ -74,27 +73,27 @@ struct MarkCursor {
   Cursor<uint64_t> before_ns, after_ns;
 };
 
-// Host ns that a tick takes: bounds.
+// Bounds of host ns per tick.
 struct Rate {
   double lo = 1, mid = 1, hi = 1;
-  // One rate, as far as matters; else it changed somewhere.
+  // Returns true if the rate is nearly constant; otherwise it changed in between.
   bool Even() const { return hi - lo < 1e-3 * lo; }
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class Durations {
  public:
   explicit Durations(const model::Device& device);
 
-  // From one event to another one that comes after it.
+  // The time from one event to a later one.
   Span Between(const Mark& from, const Mark& to) const;
-  // The same, with fractions.
+  // The same with fractions of ns.
   Amount Elapsed(const Mark& from, const Mark& to) const;
-  // Where their RateBetween() is known.
+  // For a known RateBetween() of the two.
   Amount Elapsed(const Mark& from, const Mark& to, const Rate& rate) const;
-  // From one count to another one of the same epoch, counts as such: nothing is rounded.
+  // The time between two counts of the same epoch, taken as exact numbers without rounding.
   Amount Exactly(const Mark& from, const Mark& to) const;
-  // So many of the ticks between two events; both of one epoch.
+  // The time of a number of ticks between two events of the same epoch.
   Amount Of(double lo_ticks, double mid_ticks, double hi_ticks, const Mark& from,
             const Mark& to) const;
   static Amount Of(double lo_ticks, double mid_ticks, double hi_ticks, const Rate& rate) {
@@ -105,17 +104,17 @@ class Durations {
   bool known() const { return device_.clock.valid(); }
 
  private:
-  // Of how long many ticks take.
+  // Converts the duration of many ticks to that of one.
   Rate Each(const model::Interval& many) const;
   Rate FindRate(const Mark& from, const Mark& to) const;
 
   const model::Device& device_;
   double nominal_ns_;  // a tick
   mutable clock::Paces paces_;
-  mutable model::Interval many_;  // of which each_ is
+  mutable model::Interval many_;  // the value from which each_ was computed
   mutable Rate each_{0, 0, 0};
-  // What paces_ did not find and was asked last: many parts of a command lie between the same
-  // few times.
+  // The last queries that paces_ could not answer: many parts of a command are between the same few
+  // times.
   struct Asked {
     Mark from, to;
     Rate rate;
@@ -124,15 +123,15 @@ class Durations {
   mutable std::array<Asked, 4> asked_;
 };
 
-// The lengths of what a unit did, one after the other: Add() in order of time.
+// Sums up the durations of successive things on a unit. Add() must be called in order of time.
 class UnitSum {
  public:
   explicit UnitSum(const Durations* time) : time_(time) {}
   void Add(const Mark& from, const Mark& to) { Add(from, to, time_->RateBetween(from, to)); }
-  // rate: RateBetween() of them; of times that are in no order it is not used.
+  // `rate` is RateBetween() of the two; it is not used if they are out of order.
   void Add(const Mark& from, const Mark& to, const Rate& rate);
   const Amount& sum() const { return sum_; }
-  // Things that did not end before the next one began.
+  // Returns how many things did not end before the next one began.
   uint64_t overlaps() const { return overlaps_; }
 
  private:
@@ -143,27 +142,27 @@ class UnitSum {
   Mark last_;
 };
 
-// Rows of Commands by device, unit and start.
+// Returns rows of Commands sorted by device, unit and start.
 std::vector<uint32_t> RowsByStart(const model::Model& model);
-// rows: these. Whether those of each unit rise: then all units can be read at once, row by row,
-// and columns are read once.
+// Returns true if the rows of each unit, as returned by RowsByStart(), are in increasing order.
+// Then all units can be processed together row by row, and columns are read only once.
 bool RowsRise(const model::Commands& commands, const std::vector<uint32_t>& rows);
 
-// How long commands waited at the head of their queues, head to start. A unit that has
-// several queues waits for one of them only while it runs none of the others: head is where
-// the wait would have begun in one piece, and each piece has edges of its own.
+// Computes how long commands waited at the head of their queues, from head to start. A unit with
+// several queues only waits for one of them while it runs no command of the others: `head` is where
+// the wait would have begun if it were one piece, and each piece has edges of its own.
 class Waits {
  public:
-  // rows: RowsByStart(). times: of each device.
+  // `rows` come from RowsByStart(), `times` has one element per device.
   Waits(const model::Model& model, const std::vector<uint32_t>& rows,
         const std::vector<Durations>& times);
-  // head, start: of the command; ahead: Elapsed() from one to the other.
+  // `head` and `start` are the command's, and `ahead` is the Elapsed() time between them.
   Amount Of(size_t command, const Mark& head, const Mark& start, const Amount& ahead) const;
 
  private:
   const model::Model& model_;
   const std::vector<Durations>& times_;
-  // Of each command: how many others may have run between its pieces.
+  // For each command, how many others may have run between the pieces of its wait.
   std::vector<uint32_t> between_;
 };
 

@@ -14,7 +14,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Jobs in a batch, at most: the device has nothing to do until it is submitted.
+// Limits the jobs in a batch, since the device has nothing to do until it is submitted.
 constexpr size_t kBatched = 16;
 
 bool OfHost(Cause cause) { return cause == kBySubmitCall || cause == kByDriver; }
@@ -55,10 +55,10 @@ void Editor::FindEdgesOfCalls() {
   }
 }
 
-// Calls within which the driver made, mapped or unmapped memory.
+// Finds calls in which the driver allocated, mapped or unmapped memory.
 void Editor::FindAllocations() {
   const model::ApiCalls& api = model_.api;
-  std::vector<uint32_t> calls;  // by thread and begin
+  std::vector<uint32_t> calls;  // sorted by thread and begin
   const auto key = [&](uint32_t call) { return std::pair(api.tid[call], api.begin_ns[call]); };
   const model::HostEvents& host = model_.host;
   Cursor<uint8_t> kinds(host.kind);
@@ -94,7 +94,7 @@ bool Editor::IsCopy(uint32_t command) const {
 
 bool Editor::Waits(uint32_t edge) const { return graph_.hold[edge] == Hold::kSleeps; }
 
-// Nobody else has had this number.
+// Assigns a number that was never used before.
 void Editor::Change() {
   static std::atomic<uint64_t> last_edition{0};
   before_ = edition_ == 0 ? graph_.edition : before_;
@@ -126,7 +126,7 @@ void Editor::SetCost(uint32_t node, double ns) {
 }
 
 void Editor::Undo() {
-  // The oldest value is the last one to be put back.
+  // Restore the oldest values last.
   for (auto old = old_edges_.rbegin(); old != old_edges_.rend(); ++old) {
     graph_.edge_ns[old->first] = old->second;
   }
@@ -154,14 +154,14 @@ void Editor::DropCall(uint32_t call) {
   }
 }
 
-// Its work is done by another one, and nobody waits for it.
+// Another job does its work, and no call waits for it.
 void Editor::DropJobAndWait(uint32_t job) {
   const uint32_t wait = model_.jobs.wait_api_row[job];
   if (wait != model::kNoRow && !submits_[wait]) DropCall(wait);
   DropJob(job);
 }
 
-// Its work is done by another one.
+// Another job does its work.
 void Editor::DropJob(uint32_t job) {
   const model::Jobs& jobs = model_.jobs;
   if (jobs.api_row[job] != model::kNoRow) DropCall(jobs.api_row[job]);
@@ -181,7 +181,7 @@ void Editor::DropFetch(uint32_t command) {
   const uint32_t start = graph_.start_of[command];
   if (start == Graph::kNone) return;
   for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
-    // One that brings another one as well has to be made.
+    // A fetch that also brings other commands is still needed.
     const uint32_t fetch = graph_.from[e];
     if (graph_.kind[fetch] == Graph::Kind::kFetch && graph_.row[fetch] == command)
       SetCost(fetch, 0);
@@ -251,7 +251,7 @@ Edited Editor::MergeCopies() {
     }
     bytes += commands.bytes[c];
     if (edited.rows.empty() || edited.rows.back() != first) {
-      // With the first of a group, which is no more than before but named.
+      // The first of a group is added along with the second one.
       if (bytes == commands.bytes[first] + commands.bytes[c]) {
         edited.rows.push_back(first);
         ++edited.count, edited.bytes += commands.bytes[first];
@@ -269,7 +269,7 @@ Edited Editor::MergeCopies() {
   return edited;
 }
 
-// An event, say: the API has none in a batch.
+// Returns true for jobs without work, such as events, which are not needed in a batch.
 bool Editor::IsMarker(uint32_t job) const {
   const model::Commands& commands = model_.commands;
   const uint32_t first = model_.jobs.first_command[job];
@@ -281,7 +281,7 @@ bool Editor::IsMarker(uint32_t job) const {
   return true;
 }
 
-// The device hears of it so much later.
+// Lets the device receive a job later by this time.
 void Editor::Delay(uint32_t job, double ns) {
   const uint32_t first = model_.jobs.first_command[job];
   for (uint32_t c = first; c < first + model_.jobs.num_commands[job]; ++c) {
@@ -305,14 +305,14 @@ Edited Editor::BatchJobs() {
     if (jobs.submit_ns[j] != model::kNoTime && jobs.api_row[j] != model::kNoRow) order.push_back(j);
   }
   model::SortByKey([&](uint32_t j) { return std::pair(jobs.tid[j], jobs.submit_ns[j]); }, &order);
-  // Times at which a thread waited.
+  // The times at which threads waited.
   std::map<uint32_t, std::vector<double>> waits;
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
     const uint32_t node = graph_.to[e];
     if (Waits(e)) waits[graph_.points[graph_.row[node]].tid].push_back(graph_.at_ns[node]);
   }
   for (auto& [tid, times] : waits) std::sort(times.begin(), times.end());
-  // A batch, and after what of the time that putting it together takes each job was in it.
+  // The jobs of a batch, and for each how much of the time for assembling the batch had passed.
   std::vector<std::pair<uint32_t, double>> batch;
   double together_ns = 0;
   const auto submit = [&] {
@@ -345,10 +345,10 @@ Edited Editor::BatchJobs() {
     }
     const uint32_t first = jobs.first_command[job];
     for (uint32_t c = first; c < first + jobs.num_commands[job]; ++c) edited.rows.push_back(c);
-    // The device hears of a batch at its end. A job is still to be made; what the driver and the
-    // device do for a job of its own is not. The first edge ends in the driver. How much of it is
-    // the way there is not recorded: between nothing and what the way back takes, of which the
-    // middle is taken.
+    // The device receives a batch at its end. Each job must still be encoded, but the driver and
+    // the device need not handle it separately. The first edge ends in the driver, and how much of
+    // it is the way into the driver is not recorded: it is between nothing and the time of the way
+    // back, so the middle is used.
     const auto& edges = EdgesOf(jobs.api_row[job]);
     std::vector<uint32_t> kept;
     double out_ns = 0;
@@ -401,7 +401,7 @@ Edited Editor::MergeCommands() {
     DropFetch(c);
     if (commands.job_row[c] != model::kNoRow) ++merged[commands.job_row[c]];
   }
-  // What a submission takes grows with its commands.
+  // The time of a submission is proportional to its commands.
   for (const auto& [job, count] : merged) {
     const uint32_t call = model_.jobs.api_row[job];
     if (call == model::kNoRow || model_.jobs.num_commands[job] == 0) continue;
@@ -448,13 +448,13 @@ Edited Editor::FuseOps(const std::vector<std::pair<std::string, std::string>>& p
                                 commands.work[a] == commands.work[c] && between > 0 &&
                                 moved_a >= 2 * between && moved_c >= 2 * between;
     const std::string &op_a = model_.OpName(a), &op_c = model_.OpName(c);
-    // Whether the one reads what the other wrote is not known: ops of different names may.
+    // It is not known whether one op reads what the other wrote, but ops of different names may.
     bool wanted = pairs.empty() && through_memory && op_a != op_c && a != taken;
     for (const auto& pair : pairs) wanted |= op_a == pair.first && op_c == pair.second;
     if (!wanted) continue;
     Demand first = graph_.demands[a], second = graph_.demands[c];
     if (through_memory) {
-      // One write and one read of each element.
+      // Each element is written once and read once.
       first.memory -= static_cast<float>(first.memory * between / moved_a);
       second.memory -= static_cast<float>(second.memory * between / moved_c);
       edited.bytes += static_cast<uint64_t>(2 * between);

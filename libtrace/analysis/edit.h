@@ -2,10 +2,10 @@
 //
 // What if the program were written differently?
 //
-// An edit changes the dependency graph in place, as a change of the program would: copies become
-// one, waits go away, calls are not made. It is undone when the editor goes. What the replay of
-// the edited graph saves is what such a change brings at most: the trace does not say whether
-// the program's results allow it.
+// An edit changes the dependency graph in place, as a change of the program would: copies are
+// merged, waits disappear, calls are not made. The editor undoes it when it is destroyed. What the
+// replay of the edited graph saves is the most that such a change can gain, since the trace does
+// not tell whether the program would still be correct.
 #ifndef LIBTRACE_ANALYSIS_EDIT_H_
 #define LIBTRACE_ANALYSIS_EDIT_H_
 
@@ -23,9 +23,9 @@ namespace acceltrace::analysis {
 
 // What an edit changed.
 struct Edited {
-  uint64_t count = 0;  // of what the edit is named for: copies, waits, calls, commands
+  uint64_t count = 0;  // number of what the edit is named after: copies, waits, calls or commands
   uint64_t bytes = 0;
-  double ns = 0;                       // recorded time of them; they may have run side by side
+  double ns = 0;                       // their recorded time; they may have overlapped
   std::vector<uint32_t> rows;          // commands
   std::vector<uint32_t> calls;         // API calls
   std::vector<std::string> ops_fused;  // pairs, "a > b"
@@ -38,33 +38,33 @@ class Editor {
   Editor(const Editor&) = delete;
   Editor& operator=(const Editor&) = delete;
 
-  // Copies of one direction that follow each other in a queue become one, of at most
-  // kMergedBytes. The calls that only submitted or awaited the others are not made.
+  // Merges successive copies of the same direction in a queue to copies of at most kMergedBytes.
+  // The calls that only submitted or awaited the others are dropped.
   Edited MergeCopies();
   static constexpr uint64_t kMergedBytes = 4 << 20;
-  // No thread waits for a job but at its end.
+  // Lets each thread wait for jobs only at its end.
   Edited RemoveWaits();
-  // Copies do not wait for the computing before them, nor computing for copies out.
+  // Lets copies not wait for earlier computing, nor computing for copies to the host.
   Edited OverlapCopies();
-  // Calls that create or destroy buffers or map memory are not made.
+  // Drops calls that create or destroy buffers or map memory.
   Edited RemoveAllocations();
-  // Host memory that a copy needs is reached by the device itself: its call takes no longer than
-  // others that submit.
+  // Lets the device access the host memory of copies directly: their calls take no longer than
+  // other calls that submit.
   Edited PinCopies();
-  // The program does nothing between its calls.
+  // Drops the time of the program between its calls.
   Edited RemoveProgram();
-  // Jobs that a thread submits one after the other become one.
+  // Merges the jobs that a thread submits in a row.
   Edited BatchJobs();
-  // Commands of one op that follow each other in a job become one.
+  // Merges successive commands of the same op within a job.
   Edited MergeCommands();
-  // Memory is accessed in order: no rows are opened beyond what streaming takes.
+  // Lets memory be accessed in order: no more rows are opened than for streaming.
   Edited OrderRows();
-  // An op takes what the one before it made without memory in between. Pairs by name, as
-  // OpName(); none: all that are found. elements_bytes: of one element.
+  // Lets an op receive the result of the previous one without writing it to memory. `pairs` are
+  // names as in OpName(); if empty, all that are found. element_bytes is the size of an element.
   Edited FuseOps(const std::vector<std::pair<std::string, std::string>>& pairs,
                  double element_bytes = 4);
   Edited FuseAll() { return FuseOps({}); }
-  // Waiters poll.
+  // Lets waiters poll.
   Edited WakeAtOnce();
   void Undo();
 
@@ -79,7 +79,7 @@ class Editor {
   void ShortenCall(uint32_t call);
   std::vector<uint32_t> AfterSubmission(uint32_t call) const;
   uint64_t InterruptsIn(const std::vector<uint32_t>& edges) const;
-  // What a call takes behind its submission, and an interrupt in it; -1: not known.
+  // The median time that a call takes after its submission (-1 if unknown), and of an interrupt.
   struct Tail {
     double submitted_ns = -1, interrupt_ns = 0;
   };
@@ -97,14 +97,14 @@ class Editor {
   uint32_t CallOf(uint32_t node) const;
   bool IsCopy(uint32_t command) const;
   bool Waits(uint32_t edge) const;
-  // Edges within a call, from one of its points to another.
+  // The edges within a call, from one of its points to the next.
   std::span<const uint32_t> EdgesOf(uint32_t call) const {
     return std::span(call_edges_)
         .subspan(first_of_call_[call], first_of_call_[call + 1] - first_of_call_[call]);
   }
   void FindEdgesOfCalls();
   void FindAllocations();
-  // Commands in the order of their queues.
+  // Returns the commands in queue order.
   const std::vector<uint32_t>& InQueueOrder();
 
   const model::Model& model_;
@@ -115,9 +115,9 @@ class Editor {
   std::vector<std::pair<uint32_t, Demand>> old_demands_;
   std::vector<std::pair<uint32_t, float>> old_costs_;
   std::vector<std::pair<uint32_t, float>> old_tracers_;
-  std::vector<Tail> tails_;  // MeasureTails(): with the tracer and without it
+  std::vector<Tail> tails_;  // from MeasureTails(): with the tracer, and without it
   std::map<uint32_t, std::vector<double>> interrupts_;  // by thread
-  uint64_t before_ = 0, edition_ = 0;  // of the graph: before it was changed, and since
+  uint64_t before_ = 0, edition_ = 0;  // editions of the graph: before it was changed, and since
 };
 
 }  // namespace acceltrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Edits of what the host does: waits, allocations, pageable copies, the program, wake-ups.
+// Edits of what the host does: waits, allocations, pageable copies, the program and wake-ups.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,8 +12,8 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Copying by the CPU is not faster than so many bytes a ns, and a call that is so many times as
-// long as others that submit did something else as well.
+// A CPU does not copy faster than this (bytes per ns), and a call this many times as long as other
+// calls that submit must have done something else as well.
 constexpr double kMostBytesPerNs = 100, kLongCall = 3, kPageBytes = 4096;
 
 }  // namespace
@@ -44,7 +44,7 @@ Edited Editor::RemoveWaits() {
   return edited;
 }
 
-// A call that submits and waits for it: the edges behind the submission, in order.
+// For a call that submits and waits: returns the edges after the submission, in order.
 std::vector<uint32_t> Editor::AfterSubmission(uint32_t call) const {
   std::vector<uint32_t> tail;
   std::vector<uint32_t> edges(EdgesOf(call).begin(), EdgesOf(call).end());
@@ -71,8 +71,8 @@ uint64_t Editor::InterruptsIn(const std::vector<uint32_t>& edges) const {
   return count;
 }
 
-// What calls that only submit take behind the submission; what an interrupt takes, from stretches
-// of calls of the same name that were interrupted and others that were not.
+// Measures how long calls that only submit take after the submission. Also measures the time of an
+// interrupt, by comparing interrupted and uninterrupted parts of calls of the same name.
 void Editor::MeasureTails() {
   if (!tails_.empty()) return;
   const model::HostEvents& host = model_.host;
@@ -100,7 +100,7 @@ Editor::Tail Editor::MeasureTail(bool traced) const {
       const double length_ns = Length(tail[i], traced);
       ns += length_ns;
       const uint64_t inside = InterruptsIn({tail[i]});
-      // From the end, as all end alike.
+      // Count from the end, since all calls end alike.
       if (inside < 2)
         stretches[{model_.api.name[call], tail.size() - i}][inside].push_back(length_ns);
     }
@@ -114,13 +114,13 @@ Editor::Tail Editor::MeasureTail(bool traced) const {
           interrupts.empty() ? 0 : std::max(0.0, Median(&interrupts))};
 }
 
-// It returns as those do that only submit. Interrupts come all the same. What of it is the
-// tracer's is what those have, too.
+// Shortens a call to the time of those that only submit. Interrupts happen all the same. The
+// tracer's share of its time becomes that of these calls.
 void Editor::ShortenCall(uint32_t call) {
   MeasureTails();
   const std::vector<uint32_t> tail = AfterSubmission(call);
   if (tail.empty()) return;
-  std::array<double, 2> left_ns{};  // without the tracer, and with it
+  std::array<double, 2> left_ns{};  // without and with the tracer
   for (const bool traced : {false, true}) {
     const Tail& usual = tails_[traced ? 0 : 1];
     double ns = 0;
@@ -138,7 +138,7 @@ Edited Editor::OverlapCopies() {
   Edited edited;
   const model::Commands& commands = model_.commands;
   std::vector<uint8_t> counted(commands.size());
-  std::set<std::pair<uint32_t, uint32_t>> queues;  // that they leave
+  std::set<std::pair<uint32_t, uint32_t>> queues;  // queues from which copies are removed
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
     const uint32_t from = graph_.from[e], to = graph_.to[e];
     if (graph_.kind[from] != Graph::Kind::kEnd || graph_.kind[to] != Graph::Kind::kStart) continue;
@@ -161,7 +161,7 @@ Edited Editor::OverlapCopies() {
   return edited;
 }
 
-// In a stream of their own copies take no place before commands that compute, nor wait for one.
+// In a stream of their own, copies neither delay commands that compute nor wait for them.
 void Editor::LeaveQueues(const std::set<std::pair<uint32_t, uint32_t>>& queues) {
   const model::Commands& commands = model_.commands;
   for (uint32_t e = 0; e < graph_.to.size(); ++e) {
@@ -184,7 +184,7 @@ Edited Editor::RemoveAllocations() {
     for (const uint32_t e : EdgesOf(call)) edited.ns += graph_.edge_ns[e];
     edited.calls.push_back(call);
     DropCall(call);
-    // Who destroys or unmaps memory has to wait for what uses it.
+    // Destroying or unmapping memory requires waiting for what uses it.
     const uint32_t before = CallBefore(call);
     if (before != model::kNoRow && waits_[before] && !submits_[before]) DropCall(before);
   }
@@ -228,8 +228,8 @@ Edited Editor::PinCopies() {
            graph_.edge_ns[e] >= kLongCall * usual_ns &&
            more >= static_cast<double>(model_.api.bytes[call]) / kMostBytesPerNs;
   };
-  // A thread's first one takes longer whatever its memory is, as code and pages are new to it: it
-  // counts if another one of that name does, too.
+  // A thread's first copy takes longer whatever its memory is, since code and pages are new to it:
+  // it only counts if another copy of that name is long, too.
   using Key = std::pair<uint32_t, uint32_t>;  // thread, name
   std::map<Key, uint32_t> first;
   std::set<Key> again;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an edit of the graph gains, of programs that were laid out by hand.
+// The gain of edits on programs that were designed by hand.
 #include "libtrace/analysis/edit.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000, kRound = 12'000, kInterrupt = 1'000;
 
-// A job that its call has submitted at `at_ns`, and that is done 300 ns later.
+// A job that its call submitted at `at_ns` and that is done 300 ns later.
 JobSpec Quick(int64_t at_ns, uint32_t number) {
   JobSpec job;
   job.job = number, job.sequence = job.correlation = number;
@@ -36,8 +36,8 @@ JobSpec Quick(int64_t at_ns, uint32_t number) {
 }
 
 TEST_CASE("a call that submits and finds its job done takes what others do that only submit") {
-  // In each round a call that returns 800 ns after its submission, and one that does so after 4 us,
-  // of which it waits none; each other one is interrupted as well.
+  // Each round has a call that returns 800 ns after its submission, and one that returns after 4 us
+  // without waiting for its job. In every other round, the latter is also interrupted.
   constexpr uint32_t kRounds = 8;
   const bool others = GENERATE(true, false);
   TraceBuilder builder;
@@ -67,12 +67,12 @@ TEST_CASE("a call that submits and finds its job done takes what others do that 
     // The program waits for the last one at its end.
     CHECK(edited.count == kRounds - 1);
     const double saved_ns = before_ns - Replay(graph, {});
-    // Where no call shows what submitting takes, that of the wait itself goes.
+    // If no call shows what submitting takes, only the wait itself is removed.
     const double each_ns = others ? 4'000 - 800 : 1'000;
     CHECK(std::abs(saved_ns - (kRounds - 1) * each_ns) < 100);
   }
-  // Without the tracer, which is a quarter of all that the host does, a quarter less is saved: what
-  // is left of the call has its share of the tracer's.
+  // The tracer accounts for a quarter of the host's work. Without it, a quarter less is saved,
+  // since what remains of the call includes its share of the tracer's work.
   for (size_t e = 0; e < graph.to.size(); ++e) {
     if (graph.kind[graph.to[e]] != Graph::Kind::kHost || graph.edge_ns[e] < 0) continue;
     graph.tracer_ns[e] = static_cast<float>(graph.edge_ns[e] / 4);
@@ -91,8 +91,8 @@ TEST_CASE("a call that submits and finds its job done takes what others do that 
   CHECK(Replay(graph, {}) == before_ns);
 }
 
-// Rounds of three jobs on one stream, a us apart from call to call, and a wait for the last; the
-// first one takes first_ns of the device, the others 300 ns.
+// Rounds of three jobs on one stream, with calls 1 us apart, and a wait for the last job. The first
+// one takes first_ns on the device, the others 300 ns.
 Graph Rounds(int64_t first_ns, TraceBuilder* builder, std::shared_ptr<model::Model>* model) {
   constexpr uint32_t kRounds = 8;
   builder->AddDevice();
@@ -136,7 +136,8 @@ Graph Rounds(int64_t first_ns, TraceBuilder* builder, std::shared_ptr<model::Mod
 TEST_CASE("a batch saves the driver's work, is submitted at its end, and is waited for") {
   TraceBuilder builder;
   std::shared_ptr<model::Model> model;
-  // The host sets the pace: of each round two submissions go, and the device begins at the last.
+  // If the host is the limit, each round saves two submissions, and the device begins at the last
+  // one.
   Graph host = Rounds(300, &builder, &model);
   const double host_ns = Replay(host, {});
   CHECK(std::abs(host_ns - host.RunNs()) < 1);
@@ -147,7 +148,8 @@ TEST_CASE("a batch saves the driver's work, is submitted at its end, and is wait
     CHECK(saved_ns > 8 * 2 * 1'500);
     CHECK(saved_ns < 8 * 2 * 3'000);
   }
-  // The device does: it begins later by what putting the others in takes, and nothing is gained.
+  // If the device is the limit, it begins later, since the batch has to be assembled first, and
+  // nothing is gained.
   TraceBuilder busy;
   Graph device = Rounds(40'000, &busy, &model);
   const double device_ns = Replay(device, {});

@@ -39,7 +39,7 @@ void GraphBuilder::Edge(uint32_t from, uint32_t to, double ns, Cause cause, doub
   ++edges_;
 }
 
-// By where they lead to, and listed by where they come from.
+// Sorts edges by where they lead to, and lists them by where they come from.
 void GraphBuilder::SortEdges() {
   const size_t nodes = graph_.size(), edges = edges_;
   graph_.first_edge.assign(nodes + 1, 0);
@@ -70,12 +70,12 @@ void GraphBuilder::SortEdges() {
   for (uint32_t e = 0; e < edges; ++e) graph_.next[places[graph_.from[e]]++] = e;
 }
 
-// What a node came later than by its edges is its own cost.
+// If a node came later than its edges explain, the rest is its own cost.
 Graph GraphBuilder::Finish() {
   SortEdges();
   const size_t nodes = graph_.size();
   for (uint32_t n = 0; n < nodes; ++n) {
-    if (graph_.kind[n] == Graph::Kind::kEnd) continue;  // its demand says how long
+    if (graph_.kind[n] == Graph::Kind::kEnd) continue;  // determined by its demand
     double ready_ns = 0;
     for (uint32_t e = graph_.first_edge[n]; e < graph_.first_edge[n + 1]; ++e) {
       if (!graph_.Counts(e, graph_.at_ns)) continue;
@@ -93,8 +93,8 @@ Graph GraphBuilder::Finish() {
 
 namespace {
 
-// Threads that wait for a CPU without that being recorded seem to be busy: no more than all of the
-// run is believed.
+// Threads that wait for a CPU appear busy if waiting is not recorded: their total is limited to the
+// length of the run.
 double CpuScale(const Graph& graph, uint32_t cpus) {
   double busy_ns = 0;
   for (size_t e = 0; e < graph.to.size(); ++e) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast graphs are built and run again, in CPU time of one core: tests/bench/scale runs it.
+// Measures how fast graphs are built and replayed, in CPU time of one core; used by
+// tests/bench/scale.
 //
 //   graph-rate TRACE     one line of JSON
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ double Seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// The least of some: what else the machine does only adds to it.
+// Returns the minimum of several runs, since other activity of the machine only adds to it.
 template <typename Work>
 double Least(int times, const Work& work) {
   double least = 1e9;
@@ -58,13 +59,13 @@ int main(int argc, char** argv) {
   const double path_s = Least(3, [&] { analysis::ComputeCriticalPath(model, graph); });
   analysis::Replays replays(graph);
   replays.Run({});
-  // Each at a speed of its own: none is known from the one before it.
+  // Use different speeds, so that no result is known from an earlier replay.
   double factor = 1.25;
   const double replay_s = Least(5, [&] {
     factor += 0.01;
     replays.Run(analysis::Scales::Faster(analysis::kPcieBandwidth, factor));
   });
-  // All readings, as `acceltrace whatif` asks for them.
+  // Make all readings, as `acceltrace whatif` does.
   const double predict_s = Least(1, [&] {
     Predict(&replays, analysis::Scales::Faster(analysis::kHostSpeed, 2), replays.RunAll({}));
   });

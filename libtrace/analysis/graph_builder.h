@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a graph is put together. Internal.
+// Assembles a graph. Internal.
 #ifndef LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 #define LIBTRACE_ANALYSIS_GRAPH_BUILDER_H_
 
@@ -21,7 +21,7 @@ class GraphBuilder {
     graph_.points.push_back({tid, api_row});
     return Node(Graph::Kind::kHost, static_cast<uint32_t>(graph_.points.size() - 1), at_ns);
   }
-  // From kNone: none.
+  // Does nothing if `from` is kNone.
   void Edge(uint32_t from, uint32_t to, double ns = 0, Cause cause = kByOrder, double tracer_ns = 0,
             Hold hold = Hold::kKnown);
   size_t edges() const { return edges_; }
@@ -29,7 +29,7 @@ class GraphBuilder {
   void SetExcess(size_t edge, double ns) { DraftOf(edge).excess_ns = static_cast<float>(ns); }
   void SetCause(uint32_t node, Cause cause) { graph_.cause[node] = cause; }
   double At(uint32_t node) const { return graph_.at_ns[node]; }
-  // A host time since the run's begin; far before it if it is not known.
+  // Returns a host time relative to the begin of the run; a time far before it if it is not known.
   double Since(int64_t at_ns) const {
     int64_t since_ns;
     return __builtin_sub_overflow(at_ns, graph_.begin_ns, &since_ns)
@@ -48,8 +48,8 @@ class GraphBuilder {
     Cause cause;
     Hold hold;
   };
-  // There are more of them than of anything else in a report: pieces of one size have no room to
-  // spare, and each goes when its edges are sorted.
+  // Edges are the most numerous objects of a report. They are stored in pieces of the same size, so
+  // that no space is wasted, and each piece is freed once its edges are sorted.
   static constexpr size_t kPiece = 4096;
   const Draft& DraftOf(size_t edge) const { return pieces_[edge / kPiece][edge % kPiece]; }
   Draft& DraftOf(size_t edge) { return pieces_[edge / kPiece][edge % kPiece]; }
@@ -64,27 +64,27 @@ class GraphBuilder {
   size_t edges_ = 0;
 };
 
-// The nodes of commands and jobs; kNone where there is none.
+// The nodes of commands and jobs; kNone if there is none.
 struct DeviceNodes {
   std::vector<uint32_t> fetch_of;    // by command
   std::vector<uint32_t> completion;  // by job
-  std::vector<uint32_t> doorbell;    // by job, of the host
-  // Commands as they lie in their queues, queue by queue, and where each queue begins.
+  std::vector<uint32_t> doorbell;    // by job; a host point
+  // Commands in queue order, and where each queue begins.
   std::vector<uint32_t> in_queue;
   std::vector<size_t> queue_begin;
 
-  // When a job completed; -1: nobody knows.
+  // Returns when a job completed, or -1 if it is not known.
   double DoneNs(uint32_t job, const GraphBuilder& builder) const {
     if (job == model::kNoRow || completion[job] == Graph::kNone) return -1;
     return builder.At(completion[job]);
   }
 };
 
-// Jobs and commands that were in its queue when a job was submitted, its own included.
+// The jobs and commands in the queue when a job was submitted, including its own.
 struct QueueDepth {
   uint64_t jobs = 0, commands = 0;
 };
-// By job.
+// Indexed by job.
 std::vector<QueueDepth> FindDepths(const model::Jobs& jobs, const DeviceNodes& device,
                                    const GraphBuilder& builder);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices' part of the graph: fetches, commands and completions.
+// Adds the devices' part of the graph: fetches, commands and completions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace acceltrace::analysis {
 namespace {
 
 constexpr size_t kMaxUnits = 32;
-// How far back in its queue a command is looked for that had ended when another one started.
+// How far back in its queue to look for a command that had ended when another one started.
 constexpr int kLookBack = 8;
 
 class DeviceEdges {
@@ -52,15 +52,16 @@ class DeviceEdges {
   uint32_t Command(size_t place) const { return nodes_.in_queue[place]; }
   uint32_t StartOf(uint32_t command) const { return graph_.start_of[command]; }
   uint32_t EndOf(uint32_t command) const { return graph_.start_of[command] + 1; }
-  // One tick of the command's device.
+  // Returns the length of a tick of the command's device.
   double TickNs(uint32_t command) { return tick_ns_[at_.device[command]]; }
 
-  // What is fetched when: after the doorbells of its jobs, the fetch before, and room on the chip.
+  // Adds fetches. Each one follows the doorbells of its jobs, the previous fetch, and the release
+  // of space on the chip.
   void Fetches(size_t begin, size_t end, std::vector<double>* link_latency_ns) {
     const uint32_t device = model_.commands.device[Command(begin)];
     bool known;
     const uint64_t window = Window(begin, end, &known);
-    // The one of those that must have retired that was the last to end.
+    // The command that ended last among those that must have retired.
     uint32_t room = Graph::kNone;
     size_t retired = begin;
     uint32_t before = Graph::kNone;
@@ -95,8 +96,8 @@ class DeviceEdges {
     }
   }
 
-  // How many commands of a queue are on the chip at most: as the device says, else as many as ever
-  // were.
+  // Returns how many commands of a queue can be on the chip: as reported by the device, or the
+  // highest number observed.
   uint64_t Window(size_t begin, size_t end, bool* known) const {
     const model::Commands& commands = model_.commands;
     const uint32_t by_device = model_.devices[commands.device[Command(begin)]].about.queue_window();
@@ -112,10 +113,10 @@ class DeviceEdges {
     return most;
   }
 
-  // When a fetch could begin at the earliest.
+  // Returns the earliest time at which a fetch could begin.
   double ReadyToFetchNs(size_t first, size_t last, uint32_t before) {
     double ready_ns = before == Graph::kNone ? 0 : builder_.At(before);
-    uint32_t known = model::kNoRow;  // the one before
+    uint32_t known = model::kNoRow;  // the previous job
     for (size_t i = first; i <= last; ++i) {
       const uint32_t job = at_.job_row[Command(i)];
       if (job == known || job == model::kNoRow || !model_.jobs.on_device[job]) continue;
@@ -131,20 +132,23 @@ class DeviceEdges {
     return builder_.Since(model_.jobs.doorbell.host[job].mid_ns) - builder_.At(node);
   }
 
-  // Commands of other units that one may depend on: of its queue, the last that had ended.
+  // Adds dependencies on commands of other units: for each unit, on the last command of the same
+  // queue that had ended.
   void Orders(size_t begin, size_t end) {
     const model::Commands& commands = model_.commands;
     const uint32_t device = commands.device[Command(begin)];
     const uint32_t fifo = model_.devices[device].about.queue_fifo();
-    // By stream where the trace has it: streams of one queue do not wait for each other.
+    // Separate streams if the trace has them, since streams in the same queue do not wait for each
+    // other.
     using ByUnit = std::array<std::vector<uint32_t>, kMaxUnits>;
     std::unordered_map<uint32_t, ByUnit> by_stream;
-    ByUnit* of_stream = nullptr;  // of the command before
+    ByUnit* of_stream = nullptr;  // of the previous command
     uint32_t last_stream = 0;
     ByUnit by_unit;
-    // Commands go to their units in order: one waits until all before it found their place.
+    // Commands go to their units in order: each one waits until all earlier ones have found a
+    // place.
     uint32_t placed = Graph::kNone;
-    uint32_t units = 0;  // that were met
+    uint32_t units = 0;  // number of units seen so far
     for (size_t i = begin; i < end; ++i) {
       const uint32_t command = Command(i);
       const uint32_t own = std::min<uint32_t>(at_.unit[command], kMaxUnits - 1);
@@ -170,7 +174,7 @@ class DeviceEdges {
         }
       }
       std::vector<uint32_t>& row = by_unit[own];
-      // Its place among those that wait for its unit.
+      // The unit has a limited number of places for waiting commands.
       if (fifo > 0 && row.size() >= fifo) {
         const uint32_t left = StartOf(row[row.size() - fifo]);
         if (placed == Graph::kNone || builder_.At(left) > builder_.At(placed)) placed = left;
@@ -184,18 +188,18 @@ class DeviceEdges {
     }
   }
 
-  // 0: not known.
+  // 0 means not known.
   uint32_t StreamOf(uint32_t command) {
     const uint32_t job = at_.job_row[command];
     const uint32_t call = job == model::kNoRow ? model::kNoRow : at_.api_row[job];
     return call == model::kNoRow ? 0 : at_.stream[call];
   }
 
-  // One command after the other on each unit; and what ended at the very tick at which another
-  // queue's command went on that had waited.
+  // Adds the order of commands on each unit. Also adds dependencies on commands that ended at the
+  // very tick at which a waiting command of another queue continued.
   void Units() {
     const std::vector<uint32_t> order = ByStart();
-    uint32_t met = 0;  // units
+    uint32_t met = 0;  // number of units seen so far
     std::vector<std::array<uint32_t, kMaxUnits>> last(model_.devices.size());
     for (auto& units : last) units.fill(model::kNoRow);
     for (const uint32_t command : order) {
@@ -206,7 +210,7 @@ class DeviceEdges {
       if (units[own] != model::kNoRow && at_.queue[units[own]] != queue) {
         builder_.Edge(EndOf(units[own]), StartOf(command), 0, kByOrder, 0, Hold::kTurn);
       }
-      // Only where nothing else explains when it started: others end all the time.
+      // Only if nothing else explains the start, since commands end all the time.
       const double start_ns = builder_.At(StartOf(command));
       double ready_ns = std::max(ready_ns_[command], builder_.At(nodes_.fetch_of[command]));
       if (units[own] != model::kNoRow)
@@ -224,7 +228,7 @@ class DeviceEdges {
     }
   }
 
-  // Commands by start and end.
+  // Returns commands sorted by start and end.
   std::vector<uint32_t> ByStart() const {
     std::vector<uint32_t> order;
     order.reserve(model_.commands.size());
@@ -240,7 +244,7 @@ class DeviceEdges {
       model::SortByKey([&](uint32_t c) { return std::pair(start(c), end(c)); }, &order);
       return order;
     }
-    // Whole ns, since the run's begin.
+    // All times are whole ns since the begin of the run.
     SortByNumber([&](uint32_t c) { return static_cast<uint64_t>(start(c) + kWhole); }, &order);
     for (size_t i = 0; i < order.size();) {
       size_t next = i + 1;
@@ -252,7 +256,7 @@ class DeviceEdges {
     }
     return order;
   }
-  // Up to here a double is a whole number of ns exactly, and so is its distance from others.
+  // Up to this value, doubles represent whole ns and their differences exactly.
   static constexpr double kWhole = 4e15;
 
   void Completions() {
@@ -284,7 +288,7 @@ class DeviceEdges {
   const DeviceNodes& nodes_;
   GraphBuilder& builder_;
   Graph& graph_;
-  // Columns of commands, their jobs and calls.
+  // Columns of commands, their jobs and their calls.
   struct Columns {
     explicit Columns(const model::Model& model)
         : device(model.commands.device),
@@ -300,7 +304,7 @@ class DeviceEdges {
   };
   Columns at_;
   std::vector<double> tick_ns_;   // by device
-  std::vector<double> ready_ns_;  // of commands: when others of their queue had ended
+  std::vector<double> ready_ns_;  // when the other commands of the queue had ended, by command
 };
 
 }  // namespace

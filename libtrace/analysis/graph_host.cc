@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's part of the graph: threads, point by point.
+// Adds the host's part of the graph: threads, point by point.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -21,9 +21,9 @@ namespace {
 using Draft = HostDraft;
 using enum HostDraft::Kind;
 
-// A submission that takes longer than so many usual ones waited for room in its queue.
+// A submission that takes this many times as long as usual waited for space in its queue.
 constexpr double kFullQueue = 4;
-// Nobody who has a CPU at once takes so long to wake up.
+// With a free CPU, waking up does not take longer than this.
 constexpr double kLongWakeNs = 20'000;
 
 class HostNodes {
@@ -65,7 +65,7 @@ class HostNodes {
   Period RunPeriod() const { return {builder_.graph().begin_ns, builder_.graph().end_ns}; }
   bool OneCpu() const { return model_.info.num_cpus() <= 1; }
 
-  // How long a wake-up and a submission usually take.
+  // Determines how long a wake-up and a submission usually take.
   void FindUsual() {
     depth_ = FindDepths(model_.jobs, device_, builder_);
     std::vector<double> wakes, passes, submits, consumed, returns;
@@ -97,7 +97,7 @@ class HostNodes {
     builder_.graph().crowded = usual_wake_ns_ > kLongWakeNs;
     usual_pass_ns_ = Median(&passes);
     usual_submit_ns_ = Median(&submits);
-    // A call is entered in about the time that it takes to return.
+    // Entering a call takes about as long as returning from it.
     builder_.graph().asking_ns = Median(&consumed) + Median(&returns);
     for (size_t i = 1; i < drafts_.size(); ++i) {
       const Draft &before = drafts_[i - 1], &draft = drafts_[i];
@@ -117,11 +117,11 @@ class HostNodes {
     Draft::Kind last_kind = kBegin;
     uint32_t api = model::kNoRow, last_call = model::kNoRow, cpu = 0;
     bool submitting = false, woken = false;
-    double owed_ns = 0;  // of the tracer's work, more than there was time between two points
+    double owed_ns = 0;  // the tracer's work that did not fit into the time between two points
   };
 
-  // When all threads of these drafts sleep, by the scheduler, or wait for a device that is not
-  // done.
+  // Returns when all threads of these drafts are asleep, according to the scheduler, or waiting for
+  // a device that is not done.
   std::vector<Period> Asleep(size_t begin, size_t end) const {
     CommonSleep common;
     for (size_t i = begin; i < end;) {
@@ -144,7 +144,7 @@ class HostNodes {
     return common.Take();
   }
 
-  // What the thread did before a point.
+  // Returns what the thread did before a point.
   Cause CauseOf(const Thread& thread) const {
     if (thread.submitting) return kByDriver;
     if (thread.api == model::kNoRow) return kByProgram;
@@ -166,8 +166,8 @@ class HostNodes {
       if (draft.kind == kBegin) thread.api = model::kNoRow;
       const uint32_t node =
           builder_.HostPoint(tid, of_call ? draft.row : thread.api, builder_.Since(draft.at_ns));
-      // An event is stamped at some instant of its work: what is more than the time up to this
-      // point happened after it.
+      // An event is stamped at some instant of its work: whatever exceeds the time up to this point
+      // happened after it.
       const auto traced = [&](int64_t from_ns) {
         if (!tracer_.known()) return 0.0;
         const double ns = thread.owed_ns + work.Between(from_ns, draft.at_ns,
@@ -184,7 +184,8 @@ class HostNodes {
     }
   }
 
-  // Who is there for what it lets others do alone computes from its beginning on.
+  // Handles a thread that is only included because it lets others continue: it computes from its
+  // beginning on.
   void Come(const Draft& first, Thread* thread) {
     thread->last_ns = std::clamp(off_cpu_.Since(first.tid), builder_.graph().begin_ns, first.at_ns);
     thread->last = builder_.HostPoint(first.tid, model::kNoRow, builder_.Since(thread->last_ns));
@@ -211,7 +212,7 @@ class HostNodes {
     }
   }
 
-  // Where another thread let it go on, the thread goes on after that one.
+  // If another thread let the thread continue, it follows that one.
   void Pass(const Draft& draft, uint32_t node, const Thread& thread, double tracer_ns) {
     uint32_t from = thread.last;
     int64_t from_ns = thread.last_ns;
@@ -232,8 +233,8 @@ class HostNodes {
     Spend(from, from_ns, node, draft, draft.at_ns, thread, tracer_ns);
   }
 
-  // Time off the CPU comes last: when in between it was does not matter. Within a call it is asleep
-  // for what the call is about.
+  // Time off the CPU is placed at the end, since its position within the interval does not matter.
+  // Within a call, sleep belongs to what the call does.
   void Spend(uint32_t from, int64_t from_ns, uint32_t node, const Draft& draft, int64_t to_ns,
              const Thread& thread, double tracer_ns) {
     const Cause cause = CauseOf(thread);
@@ -250,7 +251,7 @@ class HostNodes {
     WaitForCpu(ready, node, waited_ns, tracer_ns - busy_ns);
   }
 
-  // Of a thread that did what lets the other one go on within a submission there is no point.
+  // There is no point if the other thread let this one continue within a submission.
   void HandOver() {
     for (const Taken& taken : taken_) {
       const uint32_t given = given_[taken.hand_off];
@@ -283,7 +284,8 @@ class HostNodes {
   double Waited(uint32_t tid, int64_t from_ns, int64_t to_ns) const {
     return static_cast<double>(off_cpu_.Between(OffCpu::kWaiting, tid, from_ns, to_ns));
   }
-  // Of the same thread and call, so long before a node; the node itself if that is no time.
+  // Adds a point of the same thread and call, this long before a node. Returns the node itself if
+  // the time is 0.
   uint32_t PointBefore(const Draft& draft, uint32_t node, const Thread& thread, double ns) {
     if (ns <= 0) return node;
     return builder_.HostPoint(draft.tid, thread.api, builder_.At(node) - ns);
@@ -292,15 +294,15 @@ class HostNodes {
     if (ready != node) builder_.Edge(ready, node, ns, kByCpu, tracer_ns);
   }
 
-  // No queue was ever found as full by a submission that did not wait. Others are slow for other
-  // reasons: an interrupt, or the thread lost its CPU.
+  // Returns true if the queue was fuller than it ever was for a submission that did not wait. Other
+  // submissions are slow for other reasons, such as an interrupt or the loss of the CPU.
   bool WasFull(uint32_t job) const {
     const QueueDepth& depth = depth_[job];
     return depth.jobs > most_quick_.jobs || depth.commands > most_quick_.commands;
   }
 
-  // The submission waited until an earlier job of its queue was complete: the last of them that
-  // was, before the doorbell.
+  // The submission waited until an earlier job of its queue was complete: the last one to complete
+  // before the doorbell.
   template <typename Traced>
   bool Room(const Draft& draft, uint32_t node, const Thread& thread, const Traced& traced) {
     const model::Jobs& jobs = model_.jobs;
@@ -338,7 +340,7 @@ class HostNodes {
     thread->last_kind = draft.kind;
   }
 
-  // Stretches of the host that do the same: between the same points of the same call, and of the
+  // Identifies similar parts of host threads: between the same points of the same call, and of the
   // same stream.
   using Like = std::array<uint32_t, 6>;
   Like LikeOf(const Draft& draft, const Thread& thread) const {
@@ -350,9 +352,9 @@ class HostNodes {
     return {thread.last_kind, draft.kind, name(from), stream(from), name(to), stream(to)};
   }
 
-  // Fewer of them do not show what is usual.
+  // Fewer similar parts do not show what is usual.
   static constexpr size_t kFewAlike = 4;
-  // Three quarters are not longer than `usual`; what is clearly longer is not usual.
+  // Three quarters take no longer than `usual`. A part is excessive if it takes clearly longer.
   static constexpr double kClearly = 1.2;
   void FindExcess() {
     std::vector<double> ns;
@@ -391,18 +393,18 @@ class HostNodes {
   std::unordered_set<uint32_t> threads_;
   HandOffs hand_offs_;
   std::vector<Draft> drafts_;
-  std::vector<uint32_t> given_;  // by hand-off: the point of who let the other one go on
+  std::vector<uint32_t> given_;  // by hand-off, the point of the thread that made it
   struct Taken {
     uint32_t hand_off;
-    uint32_t asleep, ready;  // points
+    uint32_t asleep, ready;  // points of the graph
   };
   std::vector<Taken> taken_;
   std::vector<QueueDepth> depth_;  // by job
-  std::vector<Period> asleep_;     // all threads, where there is one CPU
+  std::vector<Period> asleep_;     // of all threads, if there is one CPU
   std::unordered_map<Like, std::vector<uint32_t>, HashOfNumbers> alike_;
   QueueDepth most_quick_;
-  // How long a wait takes from the completion, if the thread sleeps; if the job was done; how
-  // long a submission takes that finds room.
+  // How long a wait usually takes from the completion if the thread sleeps, and if the job is
+  // already done; and how long a submission usually takes if the queue has space.
   double usual_wake_ns_ = 0, usual_pass_ns_ = 0, usual_submit_ns_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How full each job found its queue.
+// Determines how full each job found its queue.
 #include <numeric>
 #include <tuple>
 
@@ -9,7 +9,7 @@
 
 namespace acceltrace::analysis {
 
-// Jobs of a queue complete in order.
+// The jobs of a queue complete in order.
 std::vector<QueueDepth> FindDepths(const model::Jobs& jobs, const DeviceNodes& device,
                                    const GraphBuilder& builder) {
   std::vector<QueueDepth> depths(jobs.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs that were computed by hand: what waits for what, what is on the path, and what a faster
-// resource would make of the run.
+// Graphs that were computed by hand: what waits for what, what is on the path, and how a faster
+// resource would change the run.
 #include "libtrace/analysis/graph.h"
 
 #include <algorithm>
@@ -24,16 +24,16 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000;
 
-// One job: a copy of 1000 ns, then a matmul of 500 ns that waits for it.
+// A job with a copy of 1000 ns, then a matmul of 500 ns that waits for it.
 struct Two {
   int64_t copy_ns = 1000, copy_link_ns = 800, matmul_ns = 500, matmul_memory_ns = 0;
-  // The second copy ends later than the matmul by so much; 0 = there is none.
+  // The second copy ends this much later than the matmul; 0 = there is no second copy.
   int64_t beside_ns = 0;
 };
 
 // Host: API call at 0, submit at 100, doorbell at 200, back at 300 and waiting at 400.
 // Device: doorbell at 250, fetched at 850, copy from 900, completion 300 after the last end.
-// Woken 1000 after the completion.
+// The thread is woken 1000 after the completion.
 JobSpec JobOf(const Two& two) {
   JobSpec job;
   job.correlation = 1, job.wait_correlation = 2;
@@ -97,7 +97,7 @@ Made Make(const Two& two) {
   return Make(&builder, two);
 }
 
-// Host times of the device are known to some ns only.
+// Host times of the device are only known to within some ns.
 bool Near(double a, double b) { return std::abs(a - b) <= 6; }
 
 double With(const Graph& graph, Resource resource, double factor) {
@@ -122,14 +122,15 @@ TEST_CASE("a faster resource takes off what was spent on it") {
   CHECK(Near(With(made.graph, kMatrixRate, 2), 3800 - 250));
   CHECK(Near(With(made.graph, kMatrixRate, 0.5), 3800 + 500));
   CHECK(Near(With(made.graph, kVectorRate, 2), 3800));
-  // The copy: 600 of latency, as the fetch takes; 400 of bytes, 200 of them hidden by its own work.
+  // The copy has 600 of latency, like the fetch, and 400 for its bytes, of which its own work hides
+  // 200.
   CHECK(Near(With(made.graph, kPcieBandwidth, 2), 3800 - 200));
   CHECK(Near(With(made.graph, kPcieBandwidth, 4), 3800 - 200));
-  // Fetch, copy, and half a round trip to complete.
+  // The fetch, the copy, and half a round trip for the completion.
   CHECK(Near(With(made.graph, kPcieLatency, 2), 3800 - 300 - 300 - 150));
-  // Up to the doorbell.
+  // The time up to the doorbell.
   CHECK(Near(With(made.graph, kHostSubmit, 2), 3800 - 100));
-  // Of 1000, 200 until the driver takes the completion, and 100 to return.
+  // Of 1000, it takes 200 until the driver has the completion, and 100 to return.
   CHECK(Near(With(made.graph, kHostWake, 2), 3800 - 350));
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("what has slack gains nothing until the path moves") {
   const Made made = Make(two);
   CHECK(Near(made.graph.RunNs(), 4200));
   CHECK(Near(With(made.graph, kMatrixRate, 2), 4200));
-  // 500 more, of which 400 was slack.
+  // It takes 500 more, of which 400 was slack.
   CHECK(Near(With(made.graph, kMatrixRate, 0.5), 4200 + 100));
   const CriticalPath path = ComputeCriticalPath(*made.model, made.graph);
   REQUIRE(path.valid);
@@ -207,9 +208,9 @@ TEST_CASE("what is missing takes the answer away where it could change it") {
   CHECK(ComputeLimiter(made.graph, made.breakdown, verdict).withheld());
 }
 
-// The same work twice, 30 us apart; in between its thread computes, sleeps for time or until
-// another one that computes lets it go on, or that has the CPU.
-// kWokenLate: it computes, but got no CPU for 700 ns of the first wake-up.
+// The same work twice, 30 us apart. In between, its thread computes, sleeps for a time, sleeps
+// until another thread lets it continue, or waits while that thread has the CPU. With kWokenLate it
+// computes, but got no CPU for 700 ns of the first wake-up.
 enum class Between { kComputes, kSleeps, kLetGoOn, kWaits, kWokenLate };
 Made MakeTwice(Between between, bool recorded) {
   constexpr int64_t kApart = 30'000;
@@ -288,7 +289,7 @@ TEST_CASE("sleep is not work where it was recorded, and else it is said that it 
   const Made made = MakeTwice(Between::kSleeps, true);
   const Limiter sleeps = limiter_of(made);
   CHECK(sleeps.gains[0].resource != kHostSpeed);
-  // All but the 24 us that it slept.
+  // All but the 24 us in which it slept.
   CHECK(made.graph.RunNs() - With(made.graph, kHostSpeed, 2) < 3'000);
   CHECK(MakeTwice(Between::kComputes, true).graph.RunNs() -
             With(MakeTwice(Between::kComputes, true).graph, kHostSpeed, 2) >
@@ -302,12 +303,12 @@ TEST_CASE("sleep is not work where it was recorded, and else it is said that it 
 TEST_CASE("who was let go on by another thread goes on earlier where that one computes faster") {
   Made made = MakeTwice(Between::kLetGoOn, true);
   CHECK(Near(Replay(made.graph, {}), made.graph.RunNs()));
-  // It computes from its beginning in the trace, with a sleep of 1.5 us, until it lets the other
-  // go.
+  // The thread computes from its beginning in the trace, with a sleep of 1.5 us, until it lets the
+  // other one continue.
   const double saved_ns = made.graph.RunNs() - With(made.graph, kHostSpeed, 2);
   CHECK(saved_ns > 10'000);
   CHECK(saved_ns < 15'000);
-  // The time is that thread's, on the critical path as well.
+  // The time belongs to that thread, also on the critical path.
   const CriticalPath path = ComputeCriticalPath(*made.model, made.graph);
   REQUIRE(path.valid);
   double program_ns = 0;
@@ -340,7 +341,8 @@ TEST_CASE("what threads do on one CPU takes as long as all of it") {
   for (const uint32_t tid : {1u, 2u}) {
     const uint32_t begin = builder.HostPoint(tid, model::kNoRow, 0);
     builder.SetCause(begin, kByProgram);
-    // The first computes, and sleeps on the way; the second waits for the CPU half of the time.
+    // The first thread computes and sleeps in between; the second one waits for the CPU half of the
+    // time.
     const uint32_t middle = builder.HostPoint(tid, model::kNoRow, 50);
     const uint32_t end = builder.HostPoint(tid, model::kNoRow, 150);
     builder.Edge(begin, middle, 50, tid == 1 ? kByOutside : kByProgram);
@@ -361,11 +363,11 @@ TEST_CASE("two that use the memory at once share it") {
   use.memory_ns = 100;
   REQUIRE(device.Add(0, 1, use));
   REQUIRE(device.Add(50, 2, use));
-  // The first has half of it left, at half the speed.
+  // The first one has half of it left, at half the speed.
   CHECK(device.next_ns() == Approx(150));
   CHECK(device.Remove() == 1);
   CHECK(device.next_ns() == Approx(200));
-  // One that the memory does not hold up leaves the rest to the others.
+  // A command that the memory does not limit leaves the rest to the others.
   Use slow;
   slow.memory_ns = 100, slow.alone_ns = 400;
   Sharing other(2);

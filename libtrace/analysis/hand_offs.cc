@@ -7,7 +7,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// More would be no hand-offs of a run, but a machine's.
+// More threads than this would not be hand-offs of one run.
 constexpr size_t kMaxThreads = 4096;
 
 }  // namespace
@@ -21,7 +21,7 @@ HandOffs::HandOffs(const OffCpu& off_cpu, std::unordered_set<uint32_t>* threads)
     if (asleep == nullptr) continue;
     for (const OffCpu::Stretch& stretch : *asleep) {
       const uint32_t from = stretch.woken_by;
-      // Of others it is not known what they did until then.
+      // It is not known what other threads did until then.
       if (from == 0 || from == to || off_cpu.Of(OffCpu::kAsleep, from) == nullptr) continue;
       if (!threads->contains(from)) {
         if (threads->size() >= kMaxThreads) continue;

@@ -30,7 +30,7 @@ class Collecting {
       Cursor<uint32_t> tids(api.tid);
       Cursor<int64_t> begin_ns(api.begin_ns), end_ns(api.end_ns);
       Cursor<uint8_t> open(api.open);
-      uint64_t last = UINT64_MAX;  // no thread's
+      uint64_t last = UINT64_MAX;  // not the number of any thread
       bool known = false;
       for (uint32_t i = 0; i < api.size(); ++i) {
         const uint32_t tid = tids[i];
@@ -74,7 +74,7 @@ class Collecting {
     }
   }
 
-  // By thread and time, and what falls on one instant.
+  // Sorts by thread and time, and by order within the same instant.
   void SortDrafts() {
     SortByNumber([](const Draft& draft) { return static_cast<uint64_t>(draft.at_ns) + kMiddle; },
                  &drafts_);
@@ -96,9 +96,9 @@ class Collecting {
       i = end;
     }
   }
-  static constexpr uint64_t kMiddle = uint64_t{1} << 63;  // times below 0 come before others
+  static constexpr uint64_t kMiddle = uint64_t{1} << 63;  // so that negative times are sorted first
 
-  // Where one call ends at the very instant at which the next begins, that is behind.
+  // If one call ends at the very instant at which the next one begins, the latter comes second.
   bool OfNewCall(const Draft& draft) const {
     uint32_t call = model::kNoRow;
     if (draft.kind == Draft::kBegin || draft.kind == Draft::kEnd) call = draft.row;
@@ -124,7 +124,7 @@ std::unordered_set<uint32_t> ThreadsWithJobs(const model::Model& model) {
   const model::Jobs& jobs = model.jobs;
   Cursor<uint8_t> on_host(jobs.on_host);
   Cursor<uint32_t> tid(jobs.tid);
-  uint64_t last = UINT64_MAX;  // no thread's
+  uint64_t last = UINT64_MAX;  // not the number of any thread
   for (size_t j = 0; j < jobs.size(); ++j) {
     if (on_host[j] && tid[j] != last) threads.insert(tid[j]), last = tid[j];
   }

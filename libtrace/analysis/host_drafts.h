@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The points in time of the host's threads that the graph is made of. Internal.
+// Collects the points in time of host threads from which the graph is built. Internal.
 #ifndef LIBTRACE_ANALYSIS_HOST_DRAFTS_H_
 #define LIBTRACE_ANALYSIS_HOST_DRAFTS_H_
 
@@ -15,21 +15,21 @@
 namespace acceltrace::analysis {
 
 struct HostDraft {
-  // In the order in which they come when they fall on the same instant.
+  // In the order in which points at the same instant come.
   enum Kind : uint8_t { kBegin, kSubmit, kDoorbell, kSubmitEnd, kWait, kWake, kHandOff, kEnd };
 
   int64_t at_ns;
   uint32_t tid;
   Kind kind;
   bool of_new_call;
-  uint32_t row;  // API call, job, or hand-off
+  uint32_t row;  // an API call, a job or a hand-off
   uint32_t cpu;
 };
 
-// Those that have jobs, or wait for some.
+// Returns the threads that have jobs or wait for some.
 std::unordered_set<uint32_t> ThreadsWithJobs(const model::Model& model);
 
-// By thread and time.
+// Sorted by thread and time.
 std::vector<HostDraft> CollectDrafts(const model::Model& model, const GraphBuilder& builder,
                                      const std::unordered_set<uint32_t>& threads,
                                      const std::vector<HandOff>& hand_offs, JobsBySequence* jobs);

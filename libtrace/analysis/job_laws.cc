@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Laws of jobs: what driver, device and its command records say of the same one.
+// Laws of jobs: what the driver, the device and its command records report of the same job.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kNone = static_cast<size_t>(-1);
 constexpr size_t kFewJobs = 8;
 
-// Within this the driver looks itself whether a job is done whose interrupt does not come
+// The driver polls for completion within this time if a job's interrupt does not come
 // (docs/driver.md).
 constexpr int64_t kPollNs = 20'000'000;
 
@@ -36,7 +36,7 @@ class JobChecker : public LawGroup, public JobLaw {
                                   jobs_.submit_ns);
     any_device_ =
         !model::EachRow([](size_t, uint8_t on_device) { return on_device == 0; }, jobs_.on_device);
-    // One event may describe a whole job when it is over.
+    // A single event may describe a whole job after it has ended.
     driver_ = any_submit_ || coverage_.Collected("_submit", "tp:", false) ||
               coverage_.Collected("_job", "tp:", false);
     for (const model::Device& device : model_.devices) {
@@ -52,7 +52,7 @@ class JobChecker : public LawGroup, public JobLaw {
 
   void OfJobs(size_t from, size_t to) override {
     if (ArePlain(from, to)) return CountPlain(from, to);
-    // Those that are not so are found by halves.
+    // Divide and conquer finds the jobs that are not plain.
     if (to - from > kFewJobs) {
       const size_t middle = from + (to - from) / 2;
       OfJobs(from, middle), OfJobs(middle, to);
@@ -75,14 +75,14 @@ class JobChecker : public LawGroup, public JobLaw {
     size_t first_submitted = kNone, last_before = kNone;
     size_t last_on_device = kNone, last_consumed = kNone;
   };
-  using QueueKey = std::tuple<uint32_t, uint32_t, uint64_t>;  // device, queue, whose
+  using QueueKey = std::tuple<uint32_t, uint32_t, uint64_t>;  // device, queue, owner
   struct DeviceFacts {
     bool collected = false, clock_valid = false;
-    std::vector<uint64_t> dma;  // by unit: all bits, or none
+    std::vector<uint64_t> dma;  // by unit: all bits or none
   };
 
-  // As of nearly all jobs: whether both sides saw all of them, and they ended well, with a record
-  // of each command that was submitted.
+  // Handles the usual case: returns true if both sides recorded all of the jobs, and these
+  // succeeded with a record of each submitted command.
   bool ArePlain(size_t from, size_t to) const {
     const size_t jobs = to - from;
     const auto alike = [&](const auto&... columns) {
@@ -109,7 +109,7 @@ class JobChecker : public LawGroup, public JobLaw {
     both_.Hold(jobs), consumed_.Hold(jobs);
     counts_.Hold(2 * jobs, 2 * SumOf(in_.num_commands.At(from), jobs));
     identity_.Hold(jobs, SumOf(in_.correlation.At(from), jobs));
-    // Of those that are as they should be.
+    // Sums over the jobs without a fault.
     uint64_t whole = 0, rows = 0, ids = 0, copied = 0, edges = 0;
     const CommandChunk* chunk = nullptr;
     const uint32_t epoch = in_.first_start.epoch[from];
@@ -120,7 +120,7 @@ class JobChecker : public LawGroup, public JobLaw {
       }
       if (count == 0 || !chunk->Has(first, count) || chunk->OneEpoch() != epoch) {
         CheckRows(j, true, true);
-        chunk = nullptr;  // it looked at others
+        chunk = nullptr;  // other chunks have been loaded
         continue;
       }
       Sum sum;
@@ -139,8 +139,8 @@ class JobChecker : public LawGroup, public JobLaw {
     extent_.Hold(2 * whole, edges);
   }
 
-  // Most traces have only jobs that both sides saw: once others are there. Jobs are in the order
-  // of their numbers, which is that of each queue.
+  // Only built if needed, since in most traces both sides recorded all jobs. Rows are in the order
+  // of job numbers, which is that of each queue.
   void FindQueues() {
     model::EachRow(
         [this](size_t j, uint32_t device, uint32_t queue, uint32_t pid, uint64_t correlation,
@@ -161,9 +161,9 @@ class JobChecker : public LawGroup, public JobLaw {
     if (complete_ns != model::kNoTime) queue->last_consumed = j;
   }
 
-  // Jobs of one queue follow each other: it is not looked up for each. A device gives a queue to
-  // one owner after the other. The client tells them apart, as both sides have it of each job: its
-  // process is known of those alone that were seen to be submitted.
+  // Caches the last result, since jobs of one queue follow each other. A device gives a queue to
+  // different owners in turn, which are distinguished by the client in the ids of both sides; the
+  // process is only known if the submission was recorded.
   Queue& QueueOf(uint32_t device, uint32_t queue, uint32_t pid, uint64_t correlation) {
     constexpr uint64_t kProcess = uint64_t{1} << 32;
     const uint32_t client = model::ClientOf(correlation);
@@ -173,15 +173,15 @@ class JobChecker : public LawGroup, public JobLaw {
     return *last_queue_;
   }
 
-  // Nothing of it lies before the beginning of the recording, or of what a flight recorder kept:
-  // else a part of it may be missing.
+  // Returns true if all of the job is after the begin of the recording, or of what a flight
+  // recorder kept; otherwise, parts of it may be missing.
   bool Whole(size_t j) {
     const int64_t begin_ns = coverage_.begin_ns();
     if (in_.submit_ns[j] != model::kNoTime) return in_.submit_ns[j] >= begin_ns;
     return !in_.on_device[j] || jobs_.doorbell.host[j].lo_ns >= begin_ns;
   }
 
-  // What is known of the process that it is of, as it was then.
+  // Returns what is known of the job's process at that time.
   Coverage::Life LifeOf(size_t j) {
     const int64_t at_ns = in_.submit_ns[j];
     return coverage_.LifeAt(owners_.Of(j),
@@ -190,9 +190,9 @@ class JobChecker : public LawGroup, public JobLaw {
 
   static bool Later(size_t last, size_t j) { return last == kNone || j > last; }
 
-  // Submitted before the recording of its process began: it precedes all that were seen to be
-  // submitted to its queue, and rang before that. The driver may have been in the middle of
-  // submitting one.
+  // Returns true if the job was submitted before the recording of its process began: it precedes
+  // all recorded submissions to its queue, and its doorbell was earlier. The driver may have been
+  // submitting one job at that moment.
   bool BegunBefore(size_t j, const Queue& queue) {
     if (queue.first_submitted != kNone && j > queue.first_submitted) return false;
     const int64_t since_ns = LifeOf(j).since_ns;
@@ -200,10 +200,12 @@ class JobChecker : public LawGroup, public JobLaw {
     return jobs_.doorbell.host[j].lo_ns <= since_ns || j == queue.last_before;
   }
 
-  // Its doorbell was rung when the recording was at its end: the device's ring is closed last.
+  // Returns true if its doorbell came when the recording was ending: the device's ring is closed
+  // last.
   bool BegunAfter(size_t j) const { return jobs_.doorbell.host[j].hi_ns >= coverage_.end_ns(); }
 
-  // The recording ended first: nothing later in its queue got so far, and its context lived.
+  // Returns true if the recording ended first: no later job of its queue got that far, and its
+  // context still existed.
   bool UnderWayAtEnd(size_t j, size_t last, int64_t seen_ns) {
     const int64_t until_ns = LifeOf(j).until_ns;
     if (seen_ns != model::kNoTime && seen_ns < until_ns) return false;
@@ -214,8 +216,8 @@ class JobChecker : public LawGroup, public JobLaw {
            !coverage_.ContextEnded(jobs_.device[j], jobs_.context[j], owners_.Of(j), from_ns);
   }
 
-  // A device writes the record of a job as it sends the interrupt. The driver took this one's
-  // completion without it, or with that of another job: its own may come after the end.
+  // A device writes a job's record with its interrupt. If the driver took the completion without
+  // that, or with another job's interrupt, the record may come after the end.
   bool InterruptMayCome(size_t j) {
     const int64_t complete_ns = jobs_.complete_ns[j], irq_ns = jobs_.irq_ns[j];
     if (complete_ns == model::kNoTime || jobs_.num_commands[j] == 0 ||
@@ -248,7 +250,8 @@ class JobChecker : public LawGroup, public JobLaw {
                 [&] { return Where(j, fmt::format("{} {} against {}", what, left, right)); });
   }
 
-  // As of nearly all jobs: whether both sides saw all of it. Else nothing is counted.
+  // Handles the usual case: returns true if both sides recorded all of the job. Otherwise, nothing
+  // is counted.
   bool CountBothSides(size_t j) {
     if (!driver_ || in_.submit_ns[j] == model::kNoTime || in_.on_device[j] == 0 ||
         in_.complete_ns[j] == model::kNoTime || !devices_[in_.device[j]].collected) {
@@ -262,7 +265,7 @@ class JobChecker : public LawGroup, public JobLaw {
     const bool submitted = in_.submit_ns[j] != model::kNoTime, on_device = in_.on_device[j] != 0;
     const int64_t complete_ns = in_.complete_ns[j];
     if (submitted && devices_[in_.device[j]].collected) {
-      // The driver cancels what a context that ends leaves: the device says nothing more of it.
+      // The driver cancels the jobs of a context that ends, of which the device reports nothing.
       const bool canceled = !on_device && complete_ns != model::kNoTime && in_.status[j] != 0;
       if (!canceled && (on_device || !InterruptMayCome(j)) &&
           (on_device || !UnderWayAtEnd(j, queue.last_on_device, complete_ns))) {
@@ -283,10 +286,10 @@ class JobChecker : public LawGroup, public JobLaw {
                     [&] { return Where(j, "completed by the device, but not for the driver"); });
   }
 
-  // What its commands say together.
+  // The sums over a job's commands.
   struct Sum {
     uint64_t copied = 0, first_start = 0, last_end = 0;
-    bool measured = false;  // all ticks are of the job's own count
+    bool measured = false;  // all ticks belong to the job's own count
   };
 
   void CheckCommands(size_t j, bool whole) {
@@ -298,7 +301,7 @@ class JobChecker : public LawGroup, public JobLaw {
   void CheckRows(size_t j, bool submitted, bool whole) {
     const bool good = in_.status[j] == 0, on_device = in_.on_device[j] != 0;
     const uint32_t count = in_.num_commands[j];
-    // Ticks are compared within one count: not where nobody knows which one it was.
+    // Ticks are only compared within one count, so its epoch must be known.
     const uint32_t epoch = in_.first_start.epoch[j];
     Sum sum;
     sum.measured = !devices_[in_.device[j]].clock_valid ||
@@ -319,8 +322,7 @@ class JobChecker : public LawGroup, public JobLaw {
     }
   }
 
-  // Of the same rows as AddCommands(): what they sum up to, and whether all say that they are the
-  // job's.
+  // Sums up the same rows as AddCommands(). Returns true if all of them refer to the job.
   bool AddUp(const CommandChunk& chunk, size_t j, size_t from, size_t to, bool begins,
              Sum* sum) const {
     const std::vector<uint64_t>& dma = devices_[in_.device[j]].dma;
@@ -345,7 +347,7 @@ class JobChecker : public LawGroup, public JobLaw {
     sum->copied += copied, sum->first_start = first_start, sum->last_end = last_end;
     return others == 0;
   }
-  // The times that are compared.
+  // Only checks the times that are compared.
   static bool AreOfEpoch(const CommandChunk& chunk, uint32_t epoch, size_t from, size_t to) {
     if (chunk.one_epoch) return chunk.epoch[0][0] == epoch;
     const auto are = [&](const uint32_t* its) {
@@ -354,7 +356,8 @@ class JobChecker : public LawGroup, public JobLaw {
     return are(chunk.epoch[CommandChunk::kStart]) && are(chunk.epoch[CommandChunk::kEnd]);
   }
 
-  // Those in [from, to) of the chunk, of which there are some. begins: they are its first.
+  // Adds the commands [from, to) of the chunk, at least one. `begins` means that they are the job's
+  // first.
   void AddCommands(const CommandChunk& chunk, size_t j, size_t from, size_t to, bool begins,
                    Sum* sum) {
     const bool own = AddUp(chunk, j, from, to, begins, sum);
@@ -377,7 +380,7 @@ class JobChecker : public LawGroup, public JobLaw {
 
   void CheckCounts(size_t j, bool good, uint32_t count, uint64_t correlation) {
     const uint32_t submitted = in_.commands_submitted[j], retired = in_.commands_retired[j];
-    // What fails takes the rest of its job with it.
+    // A failure also ends the rest of its job.
     if (good || retired > submitted) {
       Equal(&counts_, j, "commands submitted", submitted, retired);
     }
@@ -406,8 +409,8 @@ class JobChecker : public LawGroup, public JobLaw {
   std::map<QueueKey, Queue> queues_;
   QueueKey last_key_;
   Queue* last_queue_ = nullptr;
-  // Jobs that one run of the interrupt handler took, by device, queue, and when it was entered:
-  // once they are asked for.
+  // The number of jobs that a run of the interrupt handler took, by device, queue and start of the
+  // run. Only built when needed.
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, size_t> taken_;
   Tally both_{"jobs_on_both_sides", "jobs submitted = jobs completed by the device"};
   Tally consumed_{"completions_consumed", "completions written = completions consumed"};

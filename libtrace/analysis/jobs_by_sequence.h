@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs by their number in their queue. Internal.
+// Finds jobs by their sequence number in their queue. Internal.
 #ifndef LIBTRACE_ANALYSIS_JOBS_BY_SEQUENCE_H_
 #define LIBTRACE_ANALYSIS_JOBS_BY_SEQUENCE_H_
 
@@ -13,7 +13,7 @@
 
 namespace acceltrace::analysis {
 
-// Of arrays of numbers.
+// Hashes arrays of numbers.
 struct HashOfNumbers {
   template <typename Numbers>
   size_t operator()(const Numbers& numbers) const {
@@ -30,8 +30,8 @@ class JobsBySequence {
  public:
   explicit JobsBySequence(const model::Jobs& jobs) : jobs_(jobs) {}
 
-  // The last job of that number, or kNoRow. Put together when one is asked for: most traces ask for
-  // none.
+  // Returns the last job with that number, or kNoRow. The index is built at the first call, since
+  // most traces need none.
   uint32_t Find(uint32_t device, uint32_t queue, uint64_t sequence) {
     if (rows_.empty()) Fill();
     const auto found = rows_.find({uint64_t{device} << 32 | queue, sequence});
@@ -47,7 +47,8 @@ class JobsBySequence {
   }
 
   const model::Jobs& jobs_;
-  std::unordered_map<std::array<uint64_t, 2>, uint32_t, HashOfNumbers> rows_;  // queue, number
+  // By queue and sequence number.
+  std::unordered_map<std::array<uint64_t, 2>, uint32_t, HashOfNumbers> rows_;
 };
 
 }  // namespace acceltrace::analysis

@@ -33,7 +33,7 @@ constexpr StageDefinition kStages[] = {
      kConsumed},
     {"consumed_to_wake", "kernel: completion to waiter running", Where::kHost, kConsumed, kWake},
     {"wake_to_return", "runtime: wake-up to API return", Where::kHost, kWake, kApiEnd},
-    // Of jobs that only the host saw: all that is known of them.
+    // All that is known of jobs that only the host recorded.
     {"submit_to_consumed", "unseen device: submit to completion consumed", Where::kHost, kSubmit,
      kConsumed},
 };

@@ -91,7 +91,7 @@ void LawPass::Load(size_t chunk) {
     for (CommandLaw* law : command_laws_) law->OfCommands(to);
     ++next_;
   };
-  // Those of no job as well.
+  // Also visit commands that belong to no job.
   while (next_ < chunk) load(next_);
   load(chunk);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs and commands once, for as many laws as ask for them: what they share of a chunk is unpacked
-// once. Internal.
+// Visits jobs and commands once for any number of laws: the columns that they share are unpacked
+// only once per chunk. Internal.
 #ifndef LIBTRACE_ANALYSIS_LAW_PASS_H_
 #define LIBTRACE_ANALYSIS_LAW_PASS_H_
 
@@ -15,25 +15,26 @@
 
 namespace acceltrace::analysis {
 
-// Commands one after the other.
+// A number of consecutive commands.
 struct CommandChunk {
   static constexpr size_t kRows = model::Column<uint64_t>::kRows;
   enum Time { kFetched, kHead, kStart, kEnd, kNumTimes };
 
   void Load(const model::Commands& commands, size_t chunk);
-  // Whether all of these rows are in it.
+  // Returns true if all of these rows are in the chunk.
   bool Has(size_t row, size_t count) const { return row - first < rows && row + count <= end(); }
   size_t end() const { return first + rows; }
-  // Of all times of these rows of it.
+  // Returns true if all times of these rows have the epoch `wanted`.
   bool AreOfEpoch(uint32_t wanted, size_t from, size_t to) const;
-  // Of all times of all rows; kNoEpoch: there are several.
+  // Returns the epoch of all times of all rows, or kNoEpoch if there are several.
   uint32_t OneEpoch() const { return one_epoch ? epoch[0][0] : clock::kNoEpoch; }
-  // Below 0 where one of a row's own times is before the one before it.
+  // Negative (as a signed number) if one of a row's times is before the previous one.
   uint64_t Back(size_t i) const {
     return (ticks[kHead][i] - ticks[kFetched][i]) | (ticks[kStart][i] - ticks[kHead][i]) |
            (ticks[kEnd][i] - ticks[kStart][i]);
   }
-  // Below 0 where one of `count` rows from `i` on begins before `from`, or ends after `to`.
+  // Negative (as a signed number) if one of `count` rows from `i` on begins before `from` or ends
+  // after `to`.
   uint64_t BackWithin(uint64_t from, size_t i, size_t count, uint64_t to) const {
     const uint64_t *fetched = ticks[kFetched] + i, *ends = ticks[kEnd] + i;
     uint64_t back = 0;
@@ -42,16 +43,16 @@ struct CommandChunk {
   }
 
   size_t first = static_cast<size_t>(-1) / 2, rows = 0;
-  // Of all rows.
+  // True if the values of all rows are equal.
   bool one_epoch = false, one_device = false, one_queue = false, one_context = false;
-  bool in_order = false;  // Back() of each
+  bool in_order = false;  // Back() of no row is negative
   uint32_t most_unit = 0;
   uint64_t ticks[kNumTimes][kRows], correlation[kRows], bytes[kRows];
   uint32_t epoch[kNumTimes][kRows], device[kRows], unit[kRows], queue[kRows], context[kRows];
   uint32_t status[kRows], first_stall[kRows];
 };
 
-// What laws ask of jobs, by their rows.
+// The columns of jobs that laws need, indexed by row.
 struct JobChunk {
   explicit JobChunk(const model::Jobs& jobs);
   void Load(size_t first, size_t rows);
@@ -69,20 +70,22 @@ struct JobChunk {
 class JobLaw {
  public:
   virtual ~JobLaw() = default;
-  // Jobs [from, to) of the chunk that is loaded, LawPass::kJobs at most; all of them in order.
+  // Receives the jobs [from, to) of the loaded chunk, at most LawPass::kJobs. Together, the calls
+  // cover all jobs in order.
   virtual void OfJobs(size_t from, size_t to) = 0;
 };
 class CommandLaw {
  public:
   virtual ~CommandLaw() = default;
-  // Each chunk once, in order.
+  // Receives each chunk once, in order.
   virtual void OfCommands(const CommandChunk& chunk) = 0;
 };
 
-// Of some hundred KB: not for the stack.
+// Takes some hundred KB, so it must not be on the stack.
 class LawPass {
  public:
-  // No law gets more jobs at once: those of all laws ask for the same chunks of commands then.
+  // Jobs are passed in groups of at most this size, so that all laws access the same chunks of
+  // commands.
   static constexpr size_t kJobs = 256;
 
   explicit LawPass(const model::Model& model) : model_(model), jobs_(model.jobs) {}
@@ -91,14 +94,14 @@ class LawPass {
 
   const model::Model& model() const { return model_; }
   const JobChunk& jobs() const { return jobs_; }
-  // The chunk with this row, until others are asked for.
+  // Returns the chunk with this row, which is valid until another one is requested.
   const CommandChunk& CommandsAt(size_t row) {
     CommandChunk& chunk = chunks_[row / CommandChunk::kRows % kChunks];
     if (row - chunk.first >= CommandChunk::kRows) Load(row / CommandChunk::kRows);
     return chunk;
   }
 
-  // They must outlive Run().
+  // The laws must outlive Run().
   void Add(JobLaw* law) { job_laws_.push_back(law); }
   void Add(CommandLaw* law) { command_laws_.push_back(law); }
   void Run();
@@ -111,7 +114,7 @@ class LawPass {
   const model::Model& model_;
   JobChunk jobs_;
   std::array<CommandChunk, kChunks> chunks_;
-  size_t next_ = 0;  // chunk of commands that laws did not see yet
+  size_t next_ = 0;  // the next chunk of commands that laws have not seen
   std::vector<JobLaw*> job_laws_;
   std::vector<CommandLaw*> command_laws_;
 };

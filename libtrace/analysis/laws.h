@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How laws are counted, and the groups of them. Internal: conservation.h is what others include.
+// Counts the cases of laws, and declares the groups of laws. Internal: others include
+// conservation.h.
 #ifndef LIBTRACE_ANALYSIS_LAWS_H_
 #define LIBTRACE_ANALYSIS_LAWS_H_
 
@@ -15,7 +16,7 @@
 
 namespace acceltrace::analysis {
 
-// Counts cases of one law; the first broken one becomes its note.
+// Counts the cases of one law; the first broken one becomes its note.
 class Tally {
  public:
   Tally(std::string name, std::string text, std::string device = "") {
@@ -37,17 +38,17 @@ class Tally {
     if (!holds && law_.broken++ == 0) law_.note = describe();
   }
 
-  // So many cases that hold, and the sum of what was compared.
+  // Adds cases that hold, and the sum of the values that were compared.
   void Hold(uint64_t cases, uint64_t sum = 0) {
     law_.checked += cases;
     law_.left += sum, law_.right += sum;
   }
 
-  // What is said when nothing could be checked; the first reason stays.
+  // Sets the reason in case nothing could be checked; the first reason is kept.
   void Because(std::string why) {
     if (why_.empty()) why_ = std::move(why);
   }
-  // No case says anything then: rows are missing, and that is reported elsewhere.
+  // Makes the law unknown whatever its cases are: rows are missing, which is reported elsewhere.
   void Excuse(std::string why) { excuse_ = std::move(why); }
 
   Law Done() {
@@ -71,10 +72,10 @@ class Tally {
 class LawGroup {
  public:
   virtual ~LawGroup() = default;
-  // Once the pass is over.
+  // Must be called after the pass has ended.
   virtual void Finish(std::vector<Law>* laws) = 0;
 };
-// complete: every event that was collected is in the trace.
+// `complete` means that the trace has every event that was collected.
 std::unique_ptr<LawGroup> JobLaws(const Coverage& coverage, bool complete, LawPass* pass);
 std::unique_ptr<LawGroup> CallLaws(const Coverage& coverage, bool complete, LawPass* pass);
 std::unique_ptr<LawGroup> CounterLaws(const Coverage& coverage, uint32_t device, bool complete,

@@ -15,9 +15,9 @@ namespace acceltrace::analysis {
 namespace {
 
 constexpr double kNoGain = 1e-4;
-constexpr double kGuess = 0.5;  // confidence: no better than the toss of a coin
-// Likewise, where the program's own time decides and it may have waited: of 49 answers of which the
-// replay was sure, servers and threads that wait for each other among them, 88 % were right.
+constexpr double kGuess = 0.5;  // confidence of a guess
+// The confidence if the program's own time is the limiter and it may have waited: the replay was
+// right in 88 % of 49 answers, including servers and threads that wait for each other.
 constexpr double kUntold = 0.88;
 
 bool OfHost(Resource resource) {
@@ -35,7 +35,7 @@ ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<doubl
     const double share = 1 - replays->Run(scales, Readings()[i]) / base_ns[i];
     if (i == 0) {
       gain.share = gain.lo_share = gain.hi_share = share;
-      if (share <= kNoGain) return gain;  // of no interest, and each replay takes its time
+      if (share <= kNoGain) return gain;  // not of interest, and each replay takes time
     }
     gain.lo_share = std::min(gain.lo_share, share);
     gain.hi_share = std::max(gain.hi_share, share);
@@ -45,7 +45,8 @@ ResourceGain GainOf(Replays* replays, Resource resource, const std::vector<doubl
   return gain;
 }
 
-// What missing rows could hide: time that a class may have beyond what was seen.
+// Returns what missing rows could hide: the time that a class may have in addition to what was
+// recorded.
 double MissingNs(const Graph& graph, const Breakdown& breakdown, const Verdict& verdict) {
   if (verdict.whole()) return 0;
   double missing_ns = graph.unplaced_ns;
@@ -132,7 +133,7 @@ Limiter ComputeLimiter(Replays* replays, const Breakdown& breakdown, const Verdi
   const double lead = limiter.gains[0].share - second;
   const double missing =
       (1 - 1 / Limiter::kStep) * MissingNs(graph, breakdown, verdict) / graph.RunNs();
-  // What is missing may have been taken for the first one's, and be the second one's.
+  // Missing time may have been attributed to the first resource although it belongs to the second.
   const double moved = missing + std::min(missing, limiter.gains[0].share);
   if (moved > lead) {
     return withhold(CaveatsText(verdict.caveats) + ": what is missing could change the answer");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of what a trace may hold any number of, threads or interrupts: the foremost are kept.
+// Bounded lists of things of which a trace may have any number, such as threads or interrupts: only
+// the first ones by some order are kept.
 #ifndef LIBTRACE_ANALYSIS_LISTED_H_
 #define LIBTRACE_ANALYSIS_LISTED_H_
 
@@ -11,18 +12,19 @@
 
 namespace acceltrace::analysis {
 
-// More than a machine has, but few enough that no trace fills the memory with them.
+// More than a machine has, but few enough to bound the memory for any trace.
 inline constexpr size_t kMostListed = 4096;
 
 template <typename Use>
 struct Listed {
-  std::vector<Use> first;  // the first ones, kMostListed at most
-  size_t all = 0;          // how many there are
+  std::vector<Use> first;  // the first ones, at most kMostListed
+  size_t all = 0;          // their total number
 
   size_t left_out() const { return all - first.size(); }
 };
 
-// Takes them in any number and keeps the first ones: by Before, then as they came.
+// Accepts any number of elements and keeps the first ones by Before; equal ones stay in their
+// original order.
 template <typename Use, typename Before>
 class Foremost {
  public:
@@ -59,7 +61,7 @@ class Foremost {
 
   Before before_;
   size_t all_ = 0;
-  std::vector<std::pair<size_t, Use>> kept_;  // with its number
+  std::vector<std::pair<size_t, Use>> kept_;  // with their original index
 };
 
 }  // namespace acceltrace::analysis

@@ -26,8 +26,7 @@ Losses ComputeLosses(const model::Model& model) {
     }
     losses.spans.push_back({model.strings.Get(loss.hop), loss.count, loss.first_ns, loss.last_ns});
   }
-  // Loss records repeat what the accounts sum up; the larger one is the truth that
-  // survived.
+  // Loss records repeat what the accounts sum up. Either may be incomplete, so use the larger one.
   losses.lost = std::max(losses.lost, recorded);
   losses.damaged_stretches = model.read.gap_count;
   for (const stream::Gap& gap : model.read.gaps) losses.damaged_bytes += gap.length_bytes;

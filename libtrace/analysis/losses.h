@@ -2,9 +2,9 @@
 //
 // What is missing from the trace, and where did it go?
 //
-// Every hop between an event and the file counts what came in, went on, was
-// dropped and was refused; loss records say when; the reader counts damage to
-// the file itself. A hop whose account does not balance lost something silently.
+// Every hop between an event and the file counts what came in, went out, was dropped and was
+// rejected; loss records tell when. The reader counts damage to the file itself. A hop whose
+// account does not balance lost something silently.
 #ifndef LIBTRACE_ANALYSIS_LOSSES_H_
 #define LIBTRACE_ANALYSIS_LOSSES_H_
 
@@ -20,7 +20,7 @@ namespace acceltrace::analysis {
 struct HopUse {
   std::string name;
   uint64_t in = 0, out = 0, lost = 0, bad = 0, waiting = 0;
-  std::string into;  // the hop that takes what goes out
+  std::string into;  // the hop that receives what goes out
   bool Balanced() const { return in == out + lost + bad + waiting; }
 };
 
@@ -31,17 +31,17 @@ struct LossSpan {
 };
 
 struct Losses {
-  bool has_accounts = false;  // without them (a crash) the hops are unknown
+  bool has_accounts = false;  // without them (after a crash) the hops are not known
   std::vector<HopUse> hops;
   static constexpr size_t kMaxSpans = 1000;
   std::vector<LossSpan> spans;  // one for each loss record, the first kMaxSpans
   uint64_t more_spans = 0;
-  uint64_t lost = 0, bad = 0;  // over all hops, or of the records when there are no hops
-  // The file itself.
+  uint64_t lost = 0, bad = 0;  // summed over all hops, or over loss records if there are no hops
+  // Damage to the file itself.
   uint64_t damaged_stretches = 0, damaged_bytes = 0, missing_packets = 0, bad_packets = 0;
   // Rows that were read but could not be used.
   uint64_t unusable_rows = 0;
-  // Processes that used a device without a single API call in the trace, and why.
+  // Processes that used a device but have no API call in the trace, and the reason.
   std::vector<std::pair<uint32_t, std::string>> unseen;
 
   bool None() const {

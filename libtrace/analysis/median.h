@@ -8,7 +8,7 @@
 
 namespace acceltrace::analysis {
 
-// What so much of the values does not exceed; reorders them. None: 0.
+// Returns the quantile at `share`, or 0 without values. Reorders the values.
 inline double Quantile(std::vector<double>* values, double share) {
   if (values->empty()) return 0;
   const auto place = static_cast<ptrdiff_t>(share * static_cast<double>(values->size()));

@@ -7,7 +7,8 @@
 namespace acceltrace::analysis {
 namespace {
 
-// In a pattern: a number stood here; this very byte stood in the name, which is untrusted.
+// Mark in a pattern the place of a number, and an occurrence of this very byte in the untrusted
+// name.
 constexpr char kNumber[] = "\x01n", kSameByte[] = "\x01t";
 
 struct Pieces {
@@ -31,7 +32,7 @@ Pieces Split(std::string_view name) {
     }
     uint64_t number = 0;
     size_t digits = 0;
-    // A number too long to count with stays text.
+    // Longer numbers are treated as text.
     constexpr size_t kMostDigits = 9;
     while (i + digits < name.size() && IsDigit(name[i + digits])) ++digits;
     constexpr size_t kMostNumbers = 16;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names that differ in a running number are one thing seen many times: "layer0",
-// "layer1", "layer2" become "layer[0-2]".
+// Groups names that only differ in a running number: "layer0", "layer1" and "layer2" become
+// "layer[0-2]".
 //
-// Runs of digits are folded only if the numbers at that place, over all names of
-// one pattern, are consecutive: "fp16" and "fp32" stay apart.
+// Digits are only folded if the numbers in that place are consecutive over all names of the same
+// pattern: "fp16" and "fp32" stay separate.
 #ifndef LIBTRACE_ANALYSIS_NAMES_H_
 #define LIBTRACE_ANALYSIS_NAMES_H_
 
@@ -16,22 +16,22 @@
 
 namespace acceltrace::analysis {
 
-// A table by name has at most so many rows; what comes later is one of kOtherNames.
+// The limit of rows in a table by name; further names share the row kOtherNames.
 inline constexpr size_t kMaxNamedRows = 4096;
 inline constexpr char kOtherNames[] = "(others)";
 
-// Names to the names of their groups: themselves when nothing is folded. What it holds is a few
-// numbers for each pattern, whatever the number of names.
+// Maps names to the names of their groups, which are the names themselves if nothing is folded.
+// Takes memory for each pattern only, whatever the number of names.
 class NameGroups {
  public:
-  // names: all of them, in any order; not looked at when fold is not set.
+  // `names` has all names in any order. It is not used unless `fold` is set.
   NameGroups(bool fold, const std::vector<std::string_view>& names);
 
-  // name: one of them.
+  // `name` must be one of the names.
   std::string Of(const std::string& name) const;
 
  private:
-  // The numbers that were seen at a place of a pattern.
+  // The numbers that occur in one place of a pattern.
   struct Place {
     uint64_t least = 0, most = 0;
     bool consecutive = false;

@@ -17,7 +17,7 @@ OffCpu::OffCpu(const model::ThreadRuns& runs) {
       }
       std::vector<Stretch>& all =
           kinds[interval.state == ThreadState::kRunnable ? kWaiting : kAsleep];
-      // A number that two threads had: what is not in order of time is left out.
+      // If two threads had the same number, intervals that are out of order are ignored.
       if (!all.empty() && interval.begin_ns < all.back().end_ns) continue;
       const int64_t before_ns =
           all.empty() ? 0 : all.back().before_ns + all.back().end_ns - all.back().begin_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When threads were off their CPUs. Internal.
+// Finds when threads were off their CPUs. Internal.
 #ifndef LIBTRACE_ANALYSIS_OFF_CPU_H_
 #define LIBTRACE_ANALYSIS_OFF_CPU_H_
 
@@ -14,26 +14,27 @@
 
 namespace acceltrace::analysis {
 
-// By the kernel's scheduler. What is not known of a thread is neither.
+// The times in which the kernel's scheduler had threads asleep or waiting. Times that are not known
+// belong to neither.
 class OffCpu {
  public:
   enum Kind : uint8_t {
     kAsleep,   // or blocked, or stopped
-    kWaiting,  // for a CPU, which another thread had
+    kWaiting,  // for a CPU, while another thread had it
     kNumKinds
   };
   explicit OffCpu(const model::ThreadRuns& runs);
 
   struct Stretch {
     int64_t begin_ns, end_ns;
-    int64_t before_ns;  // all earlier ones of the thread
+    int64_t before_ns;  // total length of the thread's earlier ones
     uint32_t woken_by;  // the thread that ended it; 0: an interrupt, or not known
   };
 
   int64_t Between(Kind kind, uint32_t tid, int64_t from_ns, int64_t to_ns) const;
-  // In order of time, disjoint; nullptr: nothing is known of the thread.
+  // Sorted by time and disjoint. Returns nullptr if nothing is known of the thread.
   const std::vector<Stretch>* Of(Kind kind, uint32_t tid) const;
-  // From when on something is; INT64_MIN: nothing is at any time.
+  // Returns the time from which on the thread's states are known; INT64_MIN if they never are.
   int64_t Since(uint32_t tid) const {
     const auto since = since_ns_.find(tid);
     return since == since_ns_.end() ? INT64_MIN : since->second;
@@ -44,13 +45,13 @@ class OffCpu {
   std::unordered_map<uint32_t, int64_t> since_ns_;
 };
 
-// When all of some threads sleep that have begun and not ended.
+// Finds when all threads of a set that have begun and not ended are asleep.
 class CommonSleep {
  public:
   void AddThread(const Period& alive);
-  // Of the thread that was added last; what lies outside of its life does not count.
+  // Belongs to the last added thread, and is cut to its lifetime.
   void AddSleep(Period asleep);
-  // In order of time, disjoint.
+  // Sorted by time and disjoint.
   std::vector<Period> Take();
 
  private:

@@ -15,11 +15,11 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Of rows, those that are as another one is in all columns. They are sorted by the first column, so
-// that alike ones are close to each other.
+// Finds rows that are equal to another one in all columns. They are sorted by the first column, so
+// that equal rows are close to each other.
 template <typename Describe, typename First, typename... Others>
 void CheckRows(const Describe& describe, Tally* once, const First& first, const Others&... others) {
-  // Below, as or above another row, by the first column in which they differ.
+  // Compares rows by the first column in which they differ.
   const auto compare = [&](uint32_t a, uint32_t b) {
     int order = 0;
     const auto by = [&](const auto& column) {
@@ -38,7 +38,8 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
     (add(others), ...);
     return sum;
   };
-  // Not the rows themselves: of a damaged trace all may be alike in time, and they are large.
+  // Stores hashes instead of the rows, which are large: in a damaged trace all of them may have the
+  // same time.
   std::vector<std::pair<uint64_t, uint32_t>> rows;
   const auto check = [&](size_t begin, size_t end) {
     rows.clear();
@@ -67,8 +68,8 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
       i = next;
     }
   };
-  uint64_t alone = 0;  // in the first column, as most are
-  size_t begin = 0;    // of those that are alike in it
+  uint64_t alone = 0;  // number of rows that are unique in the first column, as most are
+  size_t begin = 0;    // first of the rows that are equal in it
   const auto end_at = [&](size_t end) {
     end - begin == 1 ? void(++alone) : check(begin, end);
     begin = end;
@@ -92,8 +93,8 @@ void CheckRows(const Describe& describe, Tally* once, const First& first, const 
   once->Hold(alone);
 }
 
-// What a snapshot holds, as one number: at equal ticks, which a clock that is set back shows twice,
-// two snapshots are one only if all counters stood alike.
+// Combines the values of a snapshot to one number. A clock that is set back shows the same ticks
+// twice, so snapshots are only duplicates if all of their counters are equal.
 class Values {
  public:
   using value_type = uint64_t;

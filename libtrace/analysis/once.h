@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is any event in the trace twice? Internal.
+// Does any event occur twice in the trace? Internal.
 #ifndef LIBTRACE_ANALYSIS_ONCE_H_
 #define LIBTRACE_ANALYSIS_ONCE_H_
 
@@ -8,8 +8,8 @@
 
 namespace acceltrace::analysis {
 
-// Rows that are alike in every column. Commands and jobs have numbers, and are counted
-// when they are read (model::LoadStats).
+// Finds rows that are equal in every column. Commands and jobs have sequence numbers instead, whose
+// duplicates are counted while loading (model::LoadStats).
 Law OnceLaw(const model::Model& model);
 
 }  // namespace acceltrace::analysis

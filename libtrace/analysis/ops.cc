@@ -25,14 +25,14 @@ struct OpSum {
   std::map<uint32_t, Amount> limiters;  // head to end
 };
 
-// What distinguishes an op without its name: device, unit, op, opcode.
+// Identifies an op without its name: device, unit, op and opcode.
 using Number = std::array<uint32_t, 4>;
 
-// Ops that differ in that, in the order in which they are seen.
+// Numbers the ops in the order in which they occur.
 class OpPlaces {
  public:
   uint32_t Of(const Number& number) {
-    // Those of one op come one after the other more often than not, or take turns.
+    // Commands of the same op tend to follow each other or alternate, so a small cache suffices.
     Recent& recent = recent_[(37 * number[1] + (number[2] ^ number[3])) % recent_.size()];
     if (!recent.any || recent.number != number) {
       const auto next = static_cast<uint32_t>(places_.size());
@@ -51,29 +51,30 @@ class OpPlaces {
   std::array<Recent, 256> recent_;
 };
 
-// One of them, and a command of it.
+// An op, and one of its commands.
 struct PlacedOp {
   uint32_t device, unit, row;
 };
 
-// What of the time from its start on it was busy.
+// Returns how much of the time since its start it was busy.
 Amount BusyOf(const PassedCommand& command) {
-  // The clock was set anew meanwhile: what the stalls leave is anything.
+  // The clock was set anew meanwhile, so that the ticks without stalls are meaningless.
   if (!command.busy_ticks || !command.start.SameEpoch(command.end)) return {0, 0, command.ran.hi};
   const auto ticks = static_cast<double>(*command.busy_ticks);
   return Durations::Of(ticks - kPartOverTicks, ticks, ticks + kPartUnderTicks, command.ran_rate)
       .Within(command.ran);
 }
 
-// One command, as the tables take it.
+// A command, as the tables need it.
 struct Command {
   const PassedCommand& of;
-  uint32_t op;  // its place
+  uint32_t op;  // number of the op
   Span one;
   Amount held, busy;
 };
 
-// What set the pace of most of the time that the op's commands took: not of most of them.
+// Selects what limited most of the time of the op's commands, which need not be most of the
+// commands.
 void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
   const auto most =
       std::max_element(sum.limiters.begin(), sum.limiters.end(),
@@ -82,18 +83,17 @@ void SetLimiter(const model::Device& device, const OpSum& sum, OpUse* use) {
   use->limiter_time = most->second;
 }
 
-// By name, or by the names of their groups.
+// Sums up ops by name, or by the names of their groups.
 class OpTable {
  public:
-  // ops: by their places.
+  // `ops` are indexed by their numbers.
   OpTable(const model::Model& model, const std::vector<Durations>& times,
           const std::vector<PlacedOp>& ops, bool fold)
       : model_(model), times_(times), sums_(ops.size()) {
     std::vector<std::string_view> names;
     for (const PlacedOp& op : ops) names.push_back(model.OpName(op.row));
     const NameGroups groups(fold, names);
-    // Unit by unit, whatever the order in which they were seen: who comes late gets no row of its
-    // own.
+    // Process them unit by unit, since ops beyond the limit share a row.
     std::vector<uint32_t> order(ops.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -158,10 +158,10 @@ class OpTable {
   const model::Model& model_;
   const std::vector<Durations>& times_;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, OpSum> by_key_;
-  std::vector<OpSum*> sums_;  // by place
+  std::vector<OpSum*> sums_;  // by number of the op
 };
 
-// The ops are found in a pass of their own: their names are known before their sums.
+// A first pass finds the ops, since their names must be known before they are summed up.
 class Sums : public OpsSum {
  public:
   Sums(const CommandPass& pass, bool groups) {

@@ -2,7 +2,8 @@
 //
 // Which ops took the time?
 //
-// An op is what the runtime called a command's tag, or the opcode's name.
+// An op is identified by the name that the runtime gave to a command's tag, or by the opcode's
+// name.
 #ifndef LIBTRACE_ANALYSIS_OPS_H_
 #define LIBTRACE_ANALYSIS_OPS_H_
 
@@ -22,24 +23,24 @@ struct OpUse {
   uint64_t count = 0, failed = 0, work = 0, bytes = 0, memory_bytes = 0;
   Amount time;  // sum of start to end
   Span longest;
-  Amount held;          // sum of head to end: what it waited for at the head of its queue as well
-  Ratio busy_share;     // of held: neither a stall nor a wait
-  std::string limiter;  // what set the pace of most of held
+  Amount held;          // sum of head to end, which includes waiting at the head of the queue
+  Ratio busy_share;     // of held: without stalls and waits
+  std::string limiter;  // what limited most of held
   Amount limiter_time;  // of held
-  Ratio share;          // of the command time of its device
-  Ratio work_per_s;     // while it ran, start to end: stalls are in it
-  Ratio peak_share;     // work_per_s of the unit's peak; all 0 = unknown
+  Ratio share;          // of the time of all commands of its device
+  Ratio work_per_s;     // while it ran, from start to end, including stalls
+  Ratio peak_share;     // work_per_s relative to the unit's peak; all 0 = not known
 };
 
-// By time, the longest first.
+// Sorted by time, the longest first.
 struct Ops {
   std::vector<OpUse> by_name;
-  std::vector<OpUse> by_group;  // names that differ in a running number only are one (names.h)
+  std::vector<OpUse> by_group;  // names that only differ in a running number are merged (names.h)
 };
 Ops ComputeOps(const model::Model& model);
-// by_name alone, at half the cost.
+// Computes only by_name, at half the cost.
 std::vector<OpUse> ComputeOpsByName(const model::Model& model);
-// The same in a pass that others share. groups: by_group as well.
+// Computes the same in a shared pass. `groups` selects whether by_group is computed, too.
 class OpsSum : public CommandSum {
  public:
   virtual Ops Finish() = 0;

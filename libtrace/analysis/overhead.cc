@@ -23,7 +23,7 @@ void Add(Cost* sum, const Cost& cost, double share = 1) {
   for (size_t i = 0; i < sum->size(); ++i) (*sum)[i] += share * cost[i];
 }
 
-// Walks the run's classes in order of time.
+// Walks through the run's classes in order of time.
 class ClassAt {
  public:
   explicit ClassAt(const Breakdown& breakdown) : breakdown_(breakdown) {}
@@ -32,7 +32,7 @@ class ClassAt {
     while (next_ < breakdown_.pieces.size() && Begin() <= at_ns) ++next_;
     return next_ == 0 ? kApplication : breakdown_.pieces[next_ - 1].of;
   }
-  // The class changes here next.
+  // Returns when the class changes next.
   int64_t Until(int64_t end_ns) const {
     return next_ < breakdown_.pieces.size() ? std::min(end_ns, Begin()) : end_ns;
   }
@@ -48,16 +48,17 @@ class ClassAt {
 
 struct Sums {
   Cost events{}, recorder{};
-  // Whether it is known what threads waited for; if not, how long the recorder worked while a call
-  // or a job was under way.
+  // Whether it is known for what threads waited. If it is not, waited_ns is how long the recorder
+  // worked while a call or a job was under way.
   bool waits_known = true;
   double waited_ns = 0;
-  double beside_ns = 0;  // of the recorder, outside of all calls: the program may have slept
+  // Time of the recorder outside of all calls, in which the program may have slept.
+  double beside_ns = 0;
   std::array<double, kNumClasses> by_class{};
   std::unordered_map<uint32_t, std::pair<uint64_t, Cost>> threads;
 };
 
-// The breakdown's run; without a device, from the first call to the last.
+// The breakdown's run or, without a device, from the first call to the last.
 struct Window {
   int64_t begin_ns = 0, end_ns = 0;
   double ns() const { return static_cast<double>(end_ns - begin_ns); }
@@ -74,8 +75,8 @@ Window WindowOf(const model::Model& model, const Breakdown& breakdown) {
   return window.begin_ns < window.end_ns ? window : Window{};
 }
 
-// Whether anything is known of what threads waited for. Of a device of another's driver jobs are
-// known, and calls, and not who waited for which.
+// Returns true if there is any information on what threads waited for. For devices of third-party
+// drivers, jobs and calls are known, but not which thread waited for which job.
 bool KnowsWaits(const model::Model& model) {
   const model::Jobs& jobs = model.jobs;
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -84,7 +85,7 @@ bool KnowsWaits(const model::Model& model) {
   return jobs.size() == 0;
 }
 
-// When jobs are under way, as the host sees them.
+// Finds when jobs are under way, as the host sees them.
 class JobsUnderWay {
  public:
   JobsUnderWay() = default;
@@ -149,9 +150,9 @@ Sums SumRun(const model::Model& model, const TracerWork& work, const Window& run
   return sums;
 }
 
-// What the run is longer by is taken off the classes of the host, in which it shows: each in
-// proportion to what the tracer did there, and where that is not enough (the device worked
-// meanwhile, and was waited for less), to the time that is left.
+// Distributes the additional time of the run to the classes of the host, in which it shows: in
+// proportion to what the tracer did there and, if that is not enough (since the device worked
+// meanwhile and was waited for less), to the remaining time.
 void Distribute(const Sums& sums, const Breakdown& breakdown, Overhead* cost) {
   std::array<double, kNumClasses> off{};
   double direct = 0, left = 0;
@@ -172,7 +173,7 @@ void Distribute(const Sums& sums, const Breakdown& breakdown, Overhead* cost) {
   }
 }
 
-// What is not known is not held against the tracer: a program may have slept meanwhile.
+// The tracer gets the benefit of the doubt: a program may have slept meanwhile.
 std::string Advice(const model::Model& model, const Overhead& cost, const Graph& graph,
                    double run_ns) {
   if (cost.share <= kMuchOverhead) return "";
@@ -187,7 +188,7 @@ std::string Advice(const model::Model& model, const Overhead& cost, const Graph&
   return advice;
 }
 
-// By how many ns the graph's run would be shorter without the tracer, under one reading.
+// Returns by how many ns the graph's run would be shorter without the tracer, under one reading.
 double ShorterNs(Replays* replays, Reading reading) {
   Scales without;
   without.without_tracer = true;
@@ -195,9 +196,9 @@ double ShorterNs(Replays* replays, Reading reading) {
   return std::clamp(1 - share, 0.0, 1.0) * replays->graph().RunNs();
 }
 
-// Where the trace has no device, or contradicts itself: all that the thread with the most of it
-// was held up, or nothing, as far as the device may have worked meanwhile. On one CPU each thread
-// holds up the others, and so does the recorder.
+// For traces without a device or with contradictions: all of the delay of the most delayed thread,
+// down to nothing, since the device may have worked meanwhile. On one CPU each thread delays the
+// others, and so does the recorder.
 Cost LongestDelay(const Sums& sums, bool one_cpu) {
   Cost most{};
   for (const auto& [tid, thread] : sums.threads) {
@@ -218,7 +219,8 @@ Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) 
   if (graph.size() == 0 || replays->Run({}) <= 0) {
     run = LongestDelay(sums, one_cpu);
   } else if (!sums.waits_known) {
-    // Who waits for a disk most likely slept while the recorder worked, which gives way to all.
+    // A thread that waits for a disk most likely slept while the recorder worked, which yields to
+    // all others.
     run = LongestDelay(sums, one_cpu);
     if (one_cpu) run[kMid] = std::max(0.0, run[kMid] - sums.waited_ns);
   } else {
@@ -229,7 +231,7 @@ Cost RunLonger(Replays* replays, const Sums& sums, bool one_cpu, double run_ns) 
                           ShorterNs(replays, {.keep_assumed = false}));
   }
   if (!graph.sleep_known) run[kLow] = std::max(0.0, run[kLow] - sums.beside_ns);
-  // A cheaper event need not make a shorter run once threads wait in another order.
+  // Cheaper events need not shorten the run if threads then wait in another order.
   run[kLow] = std::min(run[kLow], run[kMid]);
   run[kHigh] = std::max(run[kHigh], run[kMid]);
   for (double& ns : run) ns = std::clamp(ns, 0.0, run_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program on one CPU and one device is simulated with a tracer and without; from the trace
-// of the first the second's length must come out.
+// Simulates a program on one CPU and one device with and without a tracer. The length of the run
+// without it must follow from the trace of the run with it.
 #include "libtrace/analysis/overhead.h"
 
 #include <algorithm>
@@ -25,16 +25,16 @@ struct Program {
   uint32_t jobs = 50;
   int64_t think_ns = 1'000;   // of the application before each launch
   int64_t device_ns = 2'000;  // of each job
-  uint32_t wait_every = 0;    // 0 = only the last
+  uint32_t wait_every = 0;    // 0 = only the last one
 };
 
 struct Tracer {
   int64_t api_ns = 0, driver_ns = 0;
-  // The recorder has the CPU for work_ns whenever the host has got to a multiple of every_ns.
+  // The recorder takes the CPU for work_ns whenever the host's time reaches a multiple of every_ns.
   int64_t every_ns = 0, work_ns = 0;
 };
 
-// The host's clock, which the tracer makes run on.
+// The host's clock, which the tracer's work advances.
 class Host {
  public:
   Host(const Tracer& tracer, TraceBuilder* builder) : tracer_(tracer), builder_(builder) {}
@@ -54,7 +54,7 @@ class Host {
     ++driver_events_;
   }
   void SleepUntil(int64_t at_ns) {
-    // The recorder has what the program leaves it.
+    // The recorder gets the time that the program leaves.
     if (tracer_.every_ns > 0 && at_ns - now_ns_ > 2 * tracer_.work_ns) {
       const int64_t before_ns = now_ns_;
       Record();
@@ -95,7 +95,8 @@ class Host {
   uint64_t api_events_ = 0, driver_events_ = 0;
 };
 
-// From the first launch to the return of the last wait; into builder if there is one.
+// Runs from the first launch to the return of the last wait, and records it in the builder if there
+// is one.
 int64_t Simulate(const Program& program, const Tracer& tracer, TraceBuilder* builder,
                  bool with_costs = true) {
   Host host(tracer, builder);
@@ -237,7 +238,7 @@ TEST_CASE("Without a device the calls' events are what the tracer cost, or less"
   TraceBuilder builder;
   const uint32_t cpus = GENERATE(1u, 2u);
   builder.info()->set_num_cpus(cpus);
-  // Every fourth call is another process's.
+  // Every fourth call belongs to another process.
   for (int i = 0; i < 100; ++i) {
     builder.AddApi("Launch", i % 4 == 0 ? 200 : 100, static_cast<uint64_t>(i + 1),
                    kBase + i * 1'000, kBase + i * 1'000 + 500);
@@ -258,7 +259,8 @@ TEST_CASE(
   TraceBuilder builder;
   builder.AddDevice();
   builder.info()->set_num_cpus(1);
-  // Reads of a disk: 100 us each, 80 of them in the device, 10 of the program's own after each.
+  // Reads of a disk that take 100 us each, 80 of them in the device, followed by 10 of the program
+  // itself.
   for (uint32_t i = 0; i < 50; ++i) {
     const int64_t begin_ns = kBase + i * 110'000;
     builder.AddApi("read", 100, i + 1, begin_ns, begin_ns + 100'000);
@@ -271,7 +273,8 @@ TEST_CASE(
   cost->set_kind("system-call");
   cost->set_cost_ps(500'000);
   cost->set_events(100);
-  // The recorder works 2 us in a job of each tenth read, and once in the program's own time.
+  // The recorder works for 2 us during the job of every tenth read, and once in the program's own
+  // time.
   for (int i = 0; i < 6; ++i) {
     const int64_t delta_ns = i == 0 ? kBase + 20'000 : i == 5 ? 302'000 : 1'100'000;
     builder.accounts()->add_work_begin_ns_delta(delta_ns);
@@ -283,7 +286,7 @@ TEST_CASE(
   const Span run = report.overhead.run;
   const double indirect_ns = Overhead::IndirectNs(static_cast<double>(report.breakdown.RunNs()));
   CHECK(run.lo_ns == -std::llround(indirect_ns));
-  CHECK(run.mid_ns == 99 * 500 + 2'000);  // the last call's end is no longer in the run
+  CHECK(run.mid_ns == 99 * 500 + 2'000);  // the last call's end is no longer part of the run
   CHECK(run.hi_ns == 99 * 500 + 6 * 2'000 + std::llround(indirect_ns));
 }
 
@@ -304,7 +307,7 @@ TEST_CASE("The recorder is taken to have worked while nobody else wanted to") {
   auto* cost = accounts->add_event_costs();
   cost->set_kind("shared-memory");
   cost->set_events(1);
-  // 6 us of CPU time in a stretch of 10.
+  // 6 us of CPU time within 10 us.
   accounts->add_work_begin_ns_delta(kBase);
   accounts->add_work_ns(10'000);
   accounts->add_work_cpu_ns(6'000);
@@ -316,19 +319,19 @@ TEST_CASE("The recorder is taken to have worked while nobody else wanted to") {
         .Between(kBase + from_ns, kBase + to_ns, WorkSum::kEvery);
   };
   const Period all{kBase, kBase + 10'000};
-  // Nobody slept: spread over all of it.
+  // The lane never slept, so the work is spread over the whole time.
   CHECK(in(all, {}, 0, 10'000) == Approx(6'000));
   CHECK(in(all, {}, 0, 5'000) == Approx(3'000));
-  // 4 us of sleep: 2 us are left for the 6 in which somebody ran.
+  // The lane slept for 4 us: 2 us remain for the 6 us in which it ran.
   CHECK(in(all, {{kBase + 2'000, kBase + 6'000}}, 6'000, 9'000) == Approx(1'000));
-  // Looked at as a whole: what it slept of it does not count.
+  // If the whole period is requested, the time in which it slept does not count.
   CHECK(in(all, {{kBase + 2'000, kBase + 6'000}}, 0, 9'000) == Approx(5'000. / 3));
-  // More than enough sleep.
+  // There is more than enough sleep.
   CHECK(in(all, {{kBase + 1'000, kBase + 8'000}}, 8'000, 10'000) == 0);
-  // What is looked at is a part: the recorder may have worked outside of it.
+  // Only a part is examined: the recorder may have worked outside of it.
   CHECK(in({kBase, kBase + 3'000}, {}, 0, 3'000) == 0);
   CHECK(in({kBase, kBase + 6'000}, {}, 0, 6'000) == Approx(2'000));
-  // There it had its part, since it could: 3.6 us, of which 2 in the sleep.
+  // This part has its proportion of the work, 3.6 us, of which 2 are within the sleep.
   CHECK(in({kBase + 2'000, kBase + 8'000}, {{kBase + 3'000, kBase + 5'000}}, 5'000, 7'000) ==
         Approx(800));
 }

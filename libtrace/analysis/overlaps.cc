@@ -14,7 +14,8 @@
 namespace acceltrace::analysis {
 namespace {
 
-// What UnitSum says of overlaps, of all units at once: commands of each in order of their starts.
+// Computes the overlaps of UnitSum for all units at once. The commands of each unit come in order
+// of their starts.
 class Overlaps : public OverlapSum, public CommandLaw {
  public:
   explicit Overlaps(LawPass* pass) : model_(pass->model()), commands_(model_.commands) {
@@ -48,12 +49,12 @@ class Overlaps : public OverlapSum, public CommandLaw {
   };
   struct Unit {
     bool any = false;
-    std::tuple<uint32_t, int64_t, uint32_t, int64_t> key;  // of the command before
+    std::tuple<uint32_t, int64_t, uint32_t, int64_t> key;  // of the previous command
     Time last{};                                           // the latest end so far
     size_t last_row = 0;
     uint64_t overlaps = 0;
-    uint64_t reference = 0;                // its device's
-    uint32_t one_epoch = clock::kNoEpoch;  // of the times above, if they are of one count
+    uint64_t reference = 0;                // of its device
+    uint32_t one_epoch = clock::kNoEpoch;  // of the times above, if they all belong to one count
   };
 
   std::vector<uint64_t> ByDevice() const {
@@ -65,7 +66,7 @@ class Overlaps : public OverlapSum, public CommandLaw {
     return sums;
   }
 
-  // Where rows are not in order, unit by unit, as RowsByStart() has them.
+  // Used if rows are not in order: visits them unit by unit, as sorted by RowsByStart().
   void CountSorted() {
     for (std::vector<Unit>& units : units_) std::fill(units.begin(), units.end(), Unit{});
     Cursor<uint32_t> device(commands_.device), unit(commands_.unit);
@@ -76,8 +77,8 @@ class Overlaps : public OverlapSum, public CommandLaw {
     }
   }
 
-  // As of nearly all chunks: whether the commands of each unit come one after the other, all in one
-  // count, and not so far apart that numbers turn around. Else nothing is changed.
+  // Handles the usual case: returns true if the commands of each unit do not overlap, all belong to
+  // one count, and are close enough for differences not to overflow. Otherwise, nothing is changed.
   bool SeeApart(const CommandChunk& chunk) {
     const uint64_t* starts = chunk.ticks[CommandChunk::kStart];
     const uint64_t* ends = chunk.ticks[CommandChunk::kEnd];
@@ -111,7 +112,8 @@ class Overlaps : public OverlapSum, public CommandLaw {
     }
     return true;
   }
-  // From when on a command is behind all before it. Beyond all that are near: nobody knows.
+  // Returns the time from which on a command is after all previous ones. If that is not known, it
+  // is beyond all times that are near.
   static uint64_t FreeFrom(const Unit& unit, uint32_t epoch, uint64_t least) {
     const uint64_t began = unit.reference + static_cast<uint64_t>(std::get<1>(unit.key)) - least;
     const uint64_t ended = unit.last.ticks - least;
@@ -126,14 +128,14 @@ class Overlaps : public OverlapSum, public CommandLaw {
     return a.epoch != b.epoch ? a.epoch < b.epoch : static_cast<int64_t>(b.ticks - a.ticks) > 0;
   }
 
-  // False: it comes before the one before it.
+  // Returns false if the command precedes the previous one.
   bool Step(size_t row, uint32_t device, uint32_t number, const Time& start, const Time& end) {
     Unit& unit = units_[device][number];
     if (start.epoch != unit.one_epoch || end.epoch != unit.one_epoch ||
         unit.one_epoch == clock::kNoEpoch) {
       return StepAcross(row, device, start, end, &unit);
     }
-    // As nearly always.
+    // This is the usual case.
     const auto began = static_cast<int64_t>(start.ticks - unit.reference);
     const auto ended = static_cast<int64_t>(end.ticks - unit.reference);
     int64_t& last_began = std::get<1>(unit.key);
@@ -175,9 +177,9 @@ class Overlaps : public OverlapSum, public CommandLaw {
   const model::Model& model_;
   const model::Commands& commands_;
   bool in_order_ = true;
-  std::vector<std::optional<uint64_t>> reference_;  // by device: its first command's start
+  std::vector<std::optional<uint64_t>> reference_;  // start of the first command of each device
   std::vector<std::vector<Unit>> units_;
-  // Of units, in a chunk: from when on they are free, and the last row.
+  // For the units in a chunk, when they are free and their last row.
   std::vector<uint64_t> free_from_;
   std::vector<size_t> last_;
 };

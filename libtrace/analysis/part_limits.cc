@@ -20,8 +20,8 @@ namespace {
 
 uint64_t Thread(uint32_t pid, uint32_t tid) { return (static_cast<uint64_t>(pid) << 32) | tid; }
 
-// The largest of some places in a row without looking at each: ranges may lie in each other by the
-// thousand, and each asks for all of its jobs.
+// Finds the maximum of consecutive elements without examining each of them: ranges may be nested by
+// the thousand, and each needs all of its jobs.
 class BlockMaxima {
  public:
   void Set(const std::vector<uint32_t>& nodes, const std::vector<double>& at_ns) {
@@ -50,12 +50,12 @@ class BlockMaxima {
   std::vector<double> values_, blocks_;
 };
 
-// Where ranges begin and end in the graph.
+// Finds where ranges begin and end in the graph.
 class RangeTimes {
  public:
   RangeTimes(const model::Model& model, const Graph& graph) : graph_(graph) {
     FindJobs(model);
-    std::unordered_map<uint32_t, std::vector<uint32_t>> points;  // of a thread, in order
+    std::unordered_map<uint32_t, std::vector<uint32_t>> points;  // of each thread, in order
     for (uint32_t n = 0; n < graph.size(); ++n) {
       if (graph.kind[n] == Graph::Kind::kHost) points[graph.points[graph.row[n]].tid].push_back(n);
     }
@@ -65,7 +65,7 @@ class RangeTimes {
     }
     struct Last {
       int64_t end_ns;
-      uint32_t place;  // kNone: it has none
+      uint32_t place;  // kNone if it has none
     };
     std::map<std::pair<uint64_t, uint32_t>, Last> last;  // by thread and depth
     const model::Ranges& ranges = model.ranges;
@@ -90,7 +90,7 @@ class RangeTimes {
     }
   }
 
-  // Adds each range's time to that of its part.
+  // Adds the time of each range to that of its part.
   void AddTo(const std::vector<double>& at_ns, const std::vector<uint32_t>& part_of,
              std::vector<double>* sums) {
     jobs_.Set(completions_, at_ns);
@@ -107,7 +107,7 @@ class RangeTimes {
   }
 
  private:
-  // A host point, and how long after it was recorded.
+  // A host point, and a time that was recorded this long after it.
   struct Point {
     uint32_t node = Graph::kNone;
     double after_ns = 0;
@@ -115,8 +115,8 @@ class RangeTimes {
   struct Place {
     Point begin, end;
     size_t first_job = 0, last_job = 0;
-    uint32_t row = 0;                // in Model::ranges
-    uint32_t before = Graph::kNone;  // the place of the range before it, of its thread and depth
+    uint32_t row = 0;                // row in Model::ranges
+    uint32_t before = Graph::kNone;  // index of the previous range of the same thread and depth
   };
 
   Point PointAt(const std::vector<uint32_t>& nodes, int64_t time_ns) const {
@@ -132,7 +132,7 @@ class RangeTimes {
     return at_ns[point.node] + point.after_ns;
   }
 
-  // Completions by thread, in order of the calls that submitted.
+  // Collects completions by thread, in the order of the submitting calls.
   void FindJobs(const model::Model& model) {
     std::vector<uint32_t> completion(model.jobs.size(), Graph::kNone);
     for (uint32_t n = 0; n < graph_.size(); ++n) {
@@ -176,20 +176,21 @@ class RangeTimes {
   }
 
   const Graph& graph_;
-  std::vector<std::pair<uint64_t, size_t>> threads_;  // where in completions_ each begins
+  std::vector<std::pair<uint64_t, size_t>> threads_;  // where each thread begins in completions_
   std::vector<uint32_t> completions_;
   std::vector<int64_t> calls_ns_;
-  std::vector<Place> places_;  // of ranges that have one, in order
+  std::vector<Place> places_;  // of the ranges that have one, in order
   BlockMaxima jobs_;
   std::vector<double> finished_;
 };
 
-// Where phases end in the graph. What the host does between two of them is the later one's.
+// Finds where phases end in the graph. What the host does between two phases belongs to the later
+// one.
 class PhaseTimes {
  public:
   PhaseTimes(const model::Model& model, const Phases& phases, const Graph& graph)
       : ends_(phases.list.size()), after_idle_(phases.list.size(), Graph::kNone) {
-    std::map<uint32_t, uint32_t> calls;  // that submit the first job after an idle time
+    std::map<uint32_t, uint32_t> calls;  // calls that submit the first job after an idle time
     for (uint32_t p = 1; p < phases.list.size(); ++p) {
       if (phases.list[p - 1].kind != Phase::Kind::kIdle) continue;
       uint32_t first = model::kNoRow;
@@ -227,11 +228,11 @@ class PhaseTimes {
   }
 
  private:
-  std::vector<std::vector<uint32_t>> ends_;  // completions, by phase
-  std::vector<uint32_t> after_idle_;         // by phase, where the one before it ends
+  std::vector<std::vector<uint32_t>> ends_;  // completions by phase
+  std::vector<uint32_t> after_idle_;         // where the idle time before a phase ends
 };
 
-// Which op of a list each command is of.
+// Determines for each command to which op of a list it belongs.
 class OpTimes {
  public:
   OpTimes(const model::Model& model, const Graph& graph) : model_(model), graph_(graph) {
@@ -247,7 +248,7 @@ class OpTimes {
     }
   }
 
-  // By number: sum of start to end.
+  // Returns the sum of start to end, by number of the op.
   std::vector<double> Sums(const std::vector<double>& at_ns) const {
     std::vector<double> sums(first_.size());
     for (size_t c = 0; c < number_of_.size(); ++c) {
@@ -257,7 +258,7 @@ class OpTimes {
     return sums;
   }
 
-  // By number, its place in the list.
+  // Returns the index in the list, by number of the op.
   std::vector<uint32_t> PartOf(const std::vector<OpUse>& ops, bool fold) const {
     std::vector<std::string_view> names;
     for (const uint32_t c : first_) names.push_back(model_.OpName(c));
@@ -280,7 +281,7 @@ class OpTimes {
  private:
   const model::Model& model_;
   const Graph& graph_;
-  std::vector<uint32_t> number_of_, first_;  // of commands; a command of each number
+  std::vector<uint32_t> number_of_, first_;  // number of each command's op; a command of each op
 };
 
 std::vector<double> SumByPart(const std::vector<double>& ns, const std::vector<uint32_t>& part_of,

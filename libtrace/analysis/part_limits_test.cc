@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two ranges whose limits are known: one copies, the other one computes.
+// Two ranges with known limits: one copies, the other one computes.
 #include "libtrace/analysis/part_limits.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000;
 
-// Submitted at at_ns, on its unit from begin_ns to end_ns.
+// A job that is submitted at at_ns and on its unit from begin_ns to end_ns.
 JobSpec Job(uint32_t number, int64_t at_ns, Unit unit, int64_t begin_ns, int64_t end_ns) {
   JobSpec job;
   job.job = number, job.sequence = number, job.correlation = number;
@@ -75,12 +75,12 @@ TEST_CASE("each range and op has the limit of its own work") {
   const PartLimit* run = Find(report.ranges, report.part_limits.ranges, "run");
   REQUIRE(load != nullptr);
   REQUIRE(run != nullptr);
-  // The copy goes on after its range ended, and the next range waits for it.
+  // The copy continues after its range has ended, and the next range waits for it.
   CHECK(std::abs(load->ns - 21'300) < 50);
   CHECK(load->first.resource == kPcieBandwidth);
   CHECK(run->first.resource == kMatrixRate);
   CHECK(std::abs(run->first.share * run->ns - 8'000) < 50);
-  // What the copy gains is not the second range's.
+  // The gain of the copy does not belong to the second range.
   CHECK(run->second.resource != kPcieBandwidth);
   REQUIRE(report.part_limits.ops.size() == 2);
   for (size_t i = 0; i < report.ops.size(); ++i) {

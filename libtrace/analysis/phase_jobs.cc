@@ -41,7 +41,7 @@ void PhaseJobs::Add(uint32_t row, int64_t begin_ns, int64_t end_ns) {
   job.row = row;
   job.begin_ns = call != model::kNoRow ? model_.api.begin_ns[call] : jobs.submit_ns[row];
   job.called_ns = call != model::kNoRow ? model_.api.end_ns[call] : jobs.submit_end_ns[row];
-  // None is taken that the host did not see end.
+  // Skip jobs whose end the host did not record.
   if (job.begin_ns < begin_ns || job.begin_ns > end_ns || jobs.complete_ns[row] < job.begin_ns)
     return;
   job.done_ns = std::min(jobs.complete_ns[row], end_ns);
@@ -54,7 +54,7 @@ void PhaseJobs::Add(uint32_t row, int64_t begin_ns, int64_t end_ns) {
     AddCommand(device, c, &job, &opcodes);
   if (!job.computes) {
     opcodes.clear();
-    // Numbers that no unit has.
+    // Use numbers that no unit has.
     if (job.bytes_in > 0) opcodes.emplace(UINT32_MAX, 0);
     if (job.bytes_out > 0) opcodes.emplace(UINT32_MAX, 1);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The jobs of a run as phases.h looks at them: in order of submission, with what they are alike in.
+// The jobs of a run as needed by phases.h: in order of submission, with what makes them alike.
 #ifndef LIBTRACE_ANALYSIS_PHASE_JOBS_H_
 #define LIBTRACE_ANALYSIS_PHASE_JOBS_H_
 
@@ -16,7 +16,7 @@
 namespace acceltrace::analysis {
 
 struct PhaseJob {
-  uint32_t row = 0, alike = 0;          // alike: the same number for jobs that are
+  uint32_t row = 0, alike = 0;          // alike: equal for jobs that are alike
   std::pair<uint32_t, uint32_t> place;  // device, process
   int64_t begin_ns = 0, called_ns = 0, done_ns = 0;
   bool computes = false;
@@ -30,9 +30,9 @@ class PhaseJobs {
   PhaseJobs(const model::Model& model, int64_t begin_ns, int64_t end_ns);
   const std::vector<PhaseJob>& list() const { return list_; }
   const Opcodes& OpcodesOf(const PhaseJob& job) const { return opcodes_[job.alike]; }
-  // Whether no device or process does anything between two jobs of another one.
+  // Returns true if between two jobs of one device and process no other one does anything.
   bool ordered() const;
-  // Where the host had done what belongs to the job before.
+  // Returns the time at which the host had finished its work for the previous job.
   int64_t Boundary(size_t job) const;
   bool WaitedBefore(size_t job) const {
     return job > 0 && Boundary(job) > std::min(list_[job - 1].called_ns, list_[job].begin_ns);

@@ -15,7 +15,7 @@ using Kind = Phase::Kind;
 using Job = PhaseJob;
 using Jobs = PhaseJobs;
 using Opcodes = PhaseJobs::Opcodes;
-// Jobs of `of` from first to last, last not included.
+// The jobs [first, last) of one phase.
 struct Part {
   size_t first = 0, last = 0;
   Kind kind = Kind::kWork;
@@ -23,7 +23,7 @@ struct Part {
 };
 
 struct Load {
-  double work = 0, of_each = 0;  // matrix work, and that of a command
+  double work = 0, of_each = 0;  // matrix work, in total and per command
   bool IsLarger(const Load& than) const {
     return than.work > 0 && work >= Phase::kLike * than.work &&
            of_each >= Phase::kLike * than.of_each;
@@ -40,7 +40,7 @@ Load LoadOf(const std::vector<Job>& jobs, size_t first, size_t last) {
   return load;
 }
 
-// The lower middle of each.
+// Returns the lower median of each.
 Load MedianOf(const std::vector<Load>& loads) {
   std::vector<double> work, of_each;
   for (const Load& load : loads) work.push_back(load.work), of_each.push_back(load.of_each);
@@ -53,13 +53,13 @@ struct Train {
   size_t first = 0, last = 0, period = 0;
   size_t jobs() const { return last - first; }
   bool is_long() const { return period > 0 && jobs() >= Phase::kRepeats * period; }
-  // Few rounds, if each is of many jobs.
+  // Few rounds suffice if each has many jobs.
   bool is_wide() const {
     return period >= Phase::kLongRound && jobs() >= Phase::kLongRepeats * period;
   }
 };
 
-// Distances at which jobs are like the one before that is, those first that cover most.
+// Returns those distances between a job and the previous job like it that cover most jobs.
 std::vector<size_t> LikelyPeriods(const std::vector<Job>& jobs, size_t first, size_t last) {
   constexpr size_t kTried = 16;
   std::map<uint32_t, size_t> seen;
@@ -84,7 +84,7 @@ Train LongestTrain(const std::vector<Job>& jobs, size_t first, size_t last, size
   Train longest, widest;
   for (const size_t period : LikelyPeriods(jobs, first, last)) {
     if (period > most_period) continue;
-    size_t since = first, computed = 0;  // computed: one past the last job that does
+    size_t since = first, computed = 0;  // `computed` is one after the last job that computes
     for (size_t i = first; i <= last; ++i) {
       if (i < last && jobs[i].computes) computed = i + 1;
       if (i < last && (i < since + period || jobs[i].alike == jobs[i - period].alike)) continue;
@@ -94,11 +94,11 @@ Train LongestTrain(const std::vector<Job>& jobs, size_t first, size_t last, size
       since = i + 1 - period;
     }
   }
-  // A round with what repeats in it has all of that at least twice.
+  // A round that includes whatever else repeats has all of that at least twice.
   return widest.jobs() > 2 * longest.jobs() ? widest : longest;
 }
 
-// How many jobs of a train come before its first round.
+// Returns how many jobs of a train come before its first round.
 size_t BeforeRounds(const Jobs& jobs, const Train& train) {
   const std::vector<Job>& list = jobs.list();
   size_t best = 0;
@@ -108,7 +108,7 @@ size_t BeforeRounds(const Jobs& jobs, const Train& train) {
     const Train rest{train.first + r, train.last, train.period};
     if (!rest.is_long() && (train.is_long() || !rest.is_wide())) break;
     const int sign = list[begin - 1].bytes_out > 0 ? 2 : jobs.WaitedBefore(begin) ? 1 : 0;
-    // Of copies to the host in a row, after the last one.
+    // Of several copies to the host in a row, a round ends after the last one.
     const bool inside = sign == 2 && list[begin].bytes_out > 0 && !list[begin].computes;
     if (!inside && sign > best_sign) best = r, best_sign = sign;
   }
@@ -117,7 +117,7 @@ size_t BeforeRounds(const Jobs& jobs, const Train& train) {
 
 class Finder {
  public:
-  // depth: how often requests may be looked for in what repeats.
+  // `depth` limits how often requests are searched within what repeats.
   Finder(const Jobs& jobs, double run_ns, int depth, size_t most_period = SIZE_MAX)
       : jobs_(jobs),
         list_(jobs.list()),
@@ -127,17 +127,17 @@ class Finder {
         to_look_at_(kMostSearches * (list_.size() + 1)) {}
   static constexpr int kDepth = 3;
 
-  // Jobs of a stretch without an idle time.
+  // Adds jobs without an idle time in between.
   void Add(size_t first, size_t last) {
     begin_ = parts.size();
     AddTrains(first, last, nullptr);
   }
 
   std::vector<Part> parts;
-  std::vector<Train> trains;  // from their first round on
+  std::vector<Train> trains;  // beginning with their first round
 
  private:
-  // next: the train that follows. Whether this ends with its prefill.
+  // `next` is the train that follows. Returns true if these jobs end with its prefill.
   bool AddTrains(size_t first, size_t last, const Part* next) {
     while (first < last) {
       tired_ |= last - first > to_look_at_;
@@ -152,7 +152,7 @@ class Finder {
     return false;
   }
 
-  // Requests that are as long repeat as a whole: what matters is what each of them does.
+  // Requests of the same length repeat as a whole; what each of them does is more informative.
   bool AddRequests(size_t first, const Train& train) {
     if (depth_ == 0 || train.period < 2) return false;
     Finder inner(jobs_, run_ns_, depth_ - 1, train.period - 1);
@@ -187,11 +187,12 @@ class Finder {
     }
   }
 
-  // From the end, as each is compared with what follows; the last ones with what is before.
+  // Works backwards, since each round is compared with those that follow; the last ones are
+  // compared with those before.
   static std::vector<bool> LargeRounds(const std::vector<Load>& loads) {
     std::vector<bool> large(loads.size());
     if (loads.size() <= Phase::kRepeats) {
-      // All that there are after the first one, if they are alike.
+      // Compare the first round with all others, if these are alike.
       const std::vector<Load> rest(loads.begin() + 1, loads.end());
       const bool alike = std::none_of(rest.begin(), rest.end(), [&](const Load& load) {
         return std::any_of(rest.begin(), rest.end(),
@@ -200,7 +201,7 @@ class Finder {
       large[0] = alike && loads[0].IsLarger(MedianOf(rest));
       return large;
     }
-    std::vector<Load> small;  // the nearest that follow
+    std::vector<Load> small;  // the nearest ones that follow
     bool any = false;
     for (size_t r = loads.size(); r-- > 0;) {
       large[r] = small.size() >= Phase::kRepeats && loads[r].IsLarger(MedianOf(small));
@@ -220,7 +221,7 @@ class Finder {
     return large;
   }
 
-  // What is in no train. Whether it ends with the prefill of the train after it.
+  // Adds jobs outside of trains. Returns true if they end with the prefill of the train after them.
   bool AddPlain(size_t first, size_t last, const Part* train) {
     if (first == last) return false;
     size_t computes = first;
@@ -232,7 +233,7 @@ class Finder {
       parts.push_back({first, computes, Kind::kLoad, 0});
       first = computes;
     } else if (computes == last && parts.size() > begin_) {
-      parts.back().last = last;  // results
+      parts.back().last = last;  // copies of results
       return false;
     }
     if (first == last) return false;
@@ -262,7 +263,7 @@ class Finder {
     return std::includes(used.begin(), used.end(), needed.begin(), needed.end());
   }
 
-  static constexpr size_t kMostSearches = 64;  // of all jobs
+  static constexpr size_t kMostSearches = 64;  // in total over all jobs
   const Jobs& jobs_;
   const std::vector<Job>& list_;
   const double run_ns_;
@@ -270,10 +271,10 @@ class Finder {
   const size_t most_period_;
   size_t to_look_at_;
   bool tired_ = false;
-  size_t begin_ = 0;  // of the stretch, in parts
+  size_t begin_ = 0;  // index in `parts` of the first part since the last idle time
 };
 
-// Without a call that begins, ends or goes on.
+// Returns true if there is a time of least_ns in which no call is under way.
 bool IsQuiet(const model::Model& model, int64_t begin_ns, int64_t end_ns, double least_ns) {
   std::vector<std::pair<int64_t, int64_t>> calls;
   for (size_t c = 0; c < model.api.size(); ++c) {
@@ -290,14 +291,14 @@ bool IsQuiet(const model::Model& model, int64_t begin_ns, int64_t end_ns, double
   return false;
 }
 
-// Jobs that begin after an idle time.
+// Returns the jobs that begin after an idle time.
 std::vector<size_t> AfterIdle(const model::Model& model, const std::vector<Job>& jobs,
                               double run_ns) {
   constexpr double kOfUsual = 4;
   struct Gap {
     double ns;
     int64_t begin_ns;
-    size_t job;  // the one after it
+    size_t job;  // the job after it
   };
   std::vector<Gap> gaps;
   std::vector<double> lengths;
@@ -320,7 +321,7 @@ std::vector<size_t> AfterIdle(const model::Model& model, const std::vector<Job>&
   return after;
 }
 
-// The host's pauses within a round are the round's.
+// The host's pauses within a round are part of the round.
 void DropWithinRounds(const Jobs& jobs, double run_ns, std::vector<size_t>* begins) {
   if (begins->empty()) return;
   Finder finder(jobs, run_ns, 0);
@@ -368,7 +369,7 @@ Phases FindPhases(const model::Model& model, int64_t begin_ns, int64_t end_ns) {
   const std::set<size_t> after_idle(begins.begin(), begins.end());
   begins.insert(begins.begin(), 0), begins.push_back(list.size());
   std::vector<Part> parts;
-  // Of too many requests only that they repeat.
+  // If there are too many requests, only report that they repeat.
   for (const int depth : {Finder::kDepth, 0}) {
     Finder finder(jobs, run_ns, depth);
     for (size_t i = 0; i + 1 < begins.size(); ++i) finder.Add(begins[i], begins[i + 1]);

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which phases did the run have? From the jobs alone, whether the program names ranges or not.
+// Which phases did the run have? They are found from the jobs alone, whether or not the program
+// names ranges.
 //
-// Jobs are alike that compute with the same opcodes, or copy in the same directions if they compute
-// nothing; how much they do is not looked at. A train is the longest stretch of jobs, in order of
-// submission, in which the same kinds follow each other at least kRepeats times, or kLongRepeats if
-// once around is kLongRound jobs or more and has in it whatever else repeats; once around is a
-// round. A round ends with what copies to the host, or is waited for, if anything does. Then
+// Two jobs are alike if they compute with the same opcodes or, if they compute nothing, copy in the
+// same directions; the amount of work does not matter. A train is the longest sequence of jobs, in
+// order of submission, in which the same kinds repeat at least kRepeats times, or kLongRepeats
+// times if a round has kLongRound jobs or more and includes everything else that repeats. A round
+// is one repetition. It ends with a copy to the host, or with a job that is waited for, if there is
+// one. The phases are:
 //
-//   prefill  rounds of which the matrix work, all of it and of each command, is kLike times that of
-//            the kRepeats smaller ones that follow (in a train of no more, the first round, if the
-//            others are alike); or what is computed right before a train, if it does so with all of
-//            the train's opcodes
+//   prefill  rounds whose matrix work, in total and per command, is kLike times that of the
+//            kRepeats smaller ones that follow (in a train that has no more, the first round, if
+//            the others are alike); or computing right before a train with all of its opcodes
 //   decode   the other rounds of such a train
-//   rounds   a train without any
-//   load     copies to the device before something is computed, outside of trains
-//   idle     no job anywhere and no API call for kIdleShare of the run, but not within a round
+//   rounds   a train without prefill
+//   load     copies to the device before anything is computed, outside of trains
+//   idle     no job and no API call for kIdleShare of the run, unless within a round
 //   work     anything else
 //
-// Where a round of a train is itself made of a prefill and what it decodes, these are shown, of as
-// many requests as can be looked at.
-// Several processes or devices at once have no common order, and no phases are claimed (those of
-// which one begins when the other has ended have one); nor where they would be more than kMost.
+// If the rounds of a train consist of a prefill and what it decodes, these are shown for as many
+// requests as can be examined. Several concurrent processes or devices have no common order, so no
+// phases are reported, unless each begins after the other has ended; nor are more than kMost phases
+// reported.
 #ifndef LIBTRACE_ANALYSIS_PHASES_H_
 #define LIBTRACE_ANALYSIS_PHASES_H_
 
@@ -35,16 +36,16 @@ namespace acceltrace::analysis {
 struct Phase {
   static constexpr double kLike = 1.5;
   static constexpr double kIdleShare = 0.05;
-  static constexpr double kLeastShare = 0.01;  // of copies to the device amid the run
+  static constexpr double kLeastShare = 0.01;  // of copies to the device in the middle of the run
   static constexpr size_t kRepeats = 4;
-  // Of so many jobs, a round need not follow as often.
+  // A round with this many jobs needs fewer repetitions.
   static constexpr size_t kLongRound = 4, kLongRepeats = 2;
   static constexpr size_t kMost = 256;
 
   enum class Kind { kLoad, kPrefill, kDecode, kRounds, kWork, kIdle };
   Kind kind = Kind::kWork;
-  // From where the host had done what belongs to the phase before, or that was finished if it is
-  // later; to its last completion.
+  // Begins when the host had finished its work for the previous phase, or when that phase was
+  // finished if this is later. Ends with its last completion.
   int64_t begin_ns = 0, end_ns = 0;
   uint64_t rounds = 0;  // 0: not in rounds
   uint64_t jobs = 0;
@@ -54,12 +55,12 @@ struct Phase {
 const char* PhaseName(Phase::Kind kind);  // stable, for JSON
 
 struct Phases {
-  std::vector<Phase> list;       // in order of time; empty: none can be claimed
-  const char* why_none = "";     // then, unless there are no jobs
-  std::vector<uint32_t> of_job;  // by row of the model's jobs: place in the list, or kNoRow
+  std::vector<Phase> list;       // sorted by time; empty if none can be reported
+  const char* why_none = "";     // the reason for that, unless there are no jobs
+  std::vector<uint32_t> of_job;  // for each row of the model's jobs, an index in the list or kNoRow
 };
 
-// Of the run from begin_ns to end_ns.
+// Covers the run from begin_ns to end_ns.
 Phases FindPhases(const model::Model& model, int64_t begin_ns, int64_t end_ns);
 
 }  // namespace acceltrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Phases that a program went through, and what is found of them in its jobs alone.
+// The phases of programs, and what is found of them from their jobs alone.
 #include "libtrace/analysis/phases.h"
 
 #include <algorithm>
@@ -19,12 +19,13 @@ namespace {
 using namespace acceltrace::test;
 using Kind = Phase::Kind;
 
-// Jobs one after the other, each 10 us after the one before it ended.
+// Successive jobs, each of which begins 10 us after the end of the previous one.
 class Program {
  public:
   Program() { builder_.AddDevice(); }
 
-  // matrix: multiplications of each of `commands` commands. in, out: bytes.
+  // `matrix` is the number of multiplications of each of the `commands` commands. `in` and `out`
+  // are bytes.
   void Job(uint64_t in, uint64_t matrix, size_t commands, uint64_t vector, uint64_t out,
            uint32_t pid = 100) {
     const int64_t call_ns = now_ns_, fetched_ns = call_ns + 3'000;
@@ -48,7 +49,7 @@ class Program {
     now_ns_ += 35'000;
   }
   void Rest(int64_t ns) { now_ns_ += ns; }
-  // A forward pass of some tokens: layers, then results.
+  // A forward pass over some tokens: layers, then results.
   void Pass(size_t layers, uint64_t tokens, uint64_t position) {
     for (size_t l = 0; l < layers; ++l) Job(0, tokens * 5'000, 3, tokens * 64 + position, 0);
     Job(0, 3'000, 1, 0, 0);
@@ -203,7 +204,7 @@ TEST_CASE("requests that are all as long are found one by one") {
     expected.push_back(Kind::kPrefill), expected.push_back(Kind::kDecode);
   }
   Phases phases = Found(&program);
-  // Loads amid the run are too short to be shown.
+  // Loads in the middle of the run are too short to be shown.
   std::erase_if(phases.list, [](const Phase& phase) { return phase.kind == Kind::kLoad; });
   CHECK(Kinds(phases) == expected);
   for (const Phase& phase : phases.list) {
@@ -247,7 +248,7 @@ TEST_CASE("a run without jobs has no phases") {
   CHECK(FindPhases(model::Model{}, 0, 1'000).list.empty());
 }
 
-// Of ranges whose names begin so: first begin, last end.
+// Returns the first begin and the last end of the ranges with this prefix.
 std::pair<int64_t, int64_t> Named(const model::Model& model, const std::string& name) {
   std::pair<int64_t, int64_t> span{INT64_MAX, INT64_MIN};
   for (size_t r = 0; r < model.ranges.size(); ++r) {
@@ -276,7 +277,7 @@ TEST_CASE("phases are found where a recorded program's ranges name them") {
   CHECK(std::abs(found[2].begin_ns - decode.first) < kNear);
   CHECK(std::abs(found[2].end_ns - decode.second) < kNear);
   CHECK(found[2].rounds == 16);
-  // Limits of phases are of parts that add up to the run, and those of the ranges.
+  // The limits of phases refer to parts that add up to the run, and so do those of ranges.
   REQUIRE(report.part_limits.phases.size() == 3);
   double sum_ns = 0;
   for (const PartLimit& limit : report.part_limits.phases) {

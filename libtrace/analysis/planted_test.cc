@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Faults planted in a real trace, with right checksums and a right index: each must be found,
-// and named. The trace without them is sound.
+// Plants faults in a real trace, with correct checksums and a correct index: each must be found and
+// named. The trace without them has no faults.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -32,8 +32,8 @@ const Packets& Original() {
     REQUIRE(reader.ok());
     Packet packet;
     while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) read->push_back(packet);
-    read->pop_back();  // the footer is made anew
-    // As recordings say since: all of the session's events come from these.
+    read->pop_back();  // the footer is written again
+    // Newer recordings note that all events of the session come from these hops.
     for (auto& hop : *read->back().mutable_accounts()->mutable_hops()) {
       const bool gives =
           hop.name() != "bpf-process" && hop.name() != "session" && hop.name() != "output";
@@ -50,7 +50,7 @@ std::vector<Finding> FindingsOf(const std::string& bytes) {
   auto model = model::Load(reader->get());
   REQUIRE(model.ok());
   const std::vector<Finding> findings = FindProblems(ComputeReport(**model));
-  // As `verify` loads it: not all of it, and checked in another way.
+  // Load it as `verify` does, which skips some columns and checks others differently.
   auto again = stream::Reader::FromMemory(bytes);
   model::LoadOptions options;
   options.checks_only = true;
@@ -74,7 +74,7 @@ std::string Encode(Packets packets) {
   return bytes;
 }
 
-// The n-th packet of a kind that has enough rows.
+// Returns the n-th packet of a kind that has enough rows.
 Packet* Find(Packets* packets, Packet::BodyCase body, size_t rows = 0) {
   for (Packet& packet : *packets) {
     if (packet.body_case() == body && stream::Rows(packet) >= rows) return &packet;
@@ -83,7 +83,7 @@ Packet* Find(Packets* packets, Packet::BodyCase body, size_t rows = 0) {
   return nullptr;
 }
 
-// A batch as rows of values, deltas undone; columns that were dropped are zeros.
+// A batch as rows of values without deltas. Omitted columns are zeros.
 class Table {
  public:
   explicit Table(Packet* packet) : batch_(stream::MutableBody(packet)) {
@@ -129,7 +129,7 @@ class Table {
     FAIL("no column " << name);
     return columns_[0].values[0];
   }
-  // The first row, from the middle on, of which this is true.
+  // Returns the first row, from the middle on, that meets the condition.
   size_t Where(const std::function<bool(size_t)>& wanted) {
     for (size_t row = rows_ / 2; row < rows_; ++row) {
       if (wanted(row)) return row;
@@ -207,11 +207,11 @@ class Table {
 struct Fault {
   const char* what;
   const char* kind;   // of a finding
-  const char* named;  // in its text
+  const char* named;  // part of its text
   std::function<void(Packets*)> plant;
 };
 
-// Changes one table from its middle on.
+// Changes one table, from its middle on.
 std::function<void(Packets*)> In(Packet::BodyCase body, std::function<void(Table*)> change) {
   return [body, change](Packets* packets) {
     Table table(Find(packets, body, 8));
@@ -239,7 +239,7 @@ size_t Counter(const std::string& name) {
   return 0;
 }
 
-// One value of one snapshot, and no other.
+// Changes a single value of one snapshot.
 std::function<void(Packets*)> CounterFault(const std::string& name, uint64_t more) {
   return In(Packet::kCounters, [name, more](Table* table) {
     table->At("value_delta", table->rows() / 2, Counter(name)) += more;
@@ -257,7 +257,7 @@ std::function<void(Packets*)> InAccounts(std::function<void(proto::Accounts*)> c
       [change](Packets* packets) { change(Find(packets, Packet::kAccounts)->mutable_accounts()); };
 }
 
-// The row of a call that submitted a job.
+// Returns the row of a call that submitted a job.
 size_t SubmittingCall(Table* table) {
   std::set<uint64_t> ids;
   Packets packets = Original();
@@ -347,7 +347,7 @@ std::vector<Fault> FaultsOfJobs() {
       {"a doorbell before it was rung", "order", "doorbell > device_doorbell",
        In(Packet::kJobs,
           [](Table* t) {
-            // Only the doorbell: what is recorded after it stays where it was.
+            // Only move the doorbell: what is recorded after it stays.
             const size_t row = t->rows() / 2;
             t->At("doorbell_ticks_delta", row) -= 1'000'000;
             for (const char* name :
@@ -505,7 +505,7 @@ TEST_CASE("each planted fault is found and named, though its checksums are right
   std::printf("# figure planted_faults %zu of %zu\n", found, Faults().size());  // for the bench
 }
 
-// Of what no law speaks, the index does: names, and times within their bounds.
+// No law covers names and times within their bounds, but the index does.
 TEST_CASE("a packet that is not as it was written is reported, whatever was changed") {
   const std::string before = Encode(Original());
   stream::PacketEncoder encoder;
@@ -516,7 +516,7 @@ TEST_CASE("a packet that is not as it was written is reported, whatever was chan
     REQUIRE(encoder.Append(&packet, 0, static_cast<uint32_t>(stream::Rows(packet)), &bytes));
   }
   REQUIRE(bytes.size() < before.size());
-  bytes += before.substr(bytes.size());  // the footer that was
+  bytes += before.substr(bytes.size());  // the original footer
   const std::vector<Finding> findings = FindingsOf(bytes);
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].kind == "damage");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting many things by a number, in passes over its digits: no comparisons. Internal.
+// Radix sort for many items with a number as key. Internal.
 #ifndef LIBTRACE_ANALYSIS_RADIX_H_
 #define LIBTRACE_ANALYSIS_RADIX_H_
 
@@ -14,17 +14,16 @@
 
 namespace acceltrace::analysis {
 
-// By key(item), a uint64_t; items of one key stay in their order. Numbers that are close to each
-// other take fewer passes.
+// Sorts by key(item), a uint64_t. The sort is stable. Keys in a narrow range need fewer passes.
 template <typename Item, typename KeyOf>
 void SortByNumber(const KeyOf& key, std::vector<Item>* items) {
   constexpr int kBits = 11;
   constexpr size_t kDigits = size_t{1} << kBits;
-  // Too few to be worth the digits' counts.
+  // Below this, counting digits is not worthwhile.
   constexpr size_t kFew = 512;
   if (items->size() < 2) return;
   uint64_t low = key(items->front()), high = low, last = low;
-  size_t falls = 0, fall = 0;  // where the numbers do not rise: the last one
+  size_t falls = 0, fall = 0;  // number of descents, and the position of the last one
   for (size_t i = 0; i < items->size(); ++i) {
     const uint64_t number = key((*items)[i]);
     low = std::min(low, number), high = std::max(high, number);
@@ -38,7 +37,7 @@ void SortByNumber(const KeyOf& key, std::vector<Item>* items) {
     return;
   }
   std::vector<Item> other(items->size());
-  if (falls == 1) {  // two lists that are in order
+  if (falls == 1) {  // two sorted lists, which only need merging
     const auto second = items->begin() + static_cast<ptrdiff_t>(fall);
     std::merge(items->begin(), second, second, items->end(), other.begin(),
                [&](const Item& a, const Item& b) { return key(a) < key(b); });

@@ -18,10 +18,10 @@ namespace {
 
 uint64_t Thread(uint32_t pid, uint32_t tid) { return (static_cast<uint64_t>(pid) << 32) | tid; }
 
-// For each range the one that it lies in, or kNoRow. In the order in which a thread's ranges
-// end, inner ones first, each takes those deeper ones that began in it and are not taken yet:
-// times alone do not decide where they are equal. A parent that was lost leaves its children
-// to the next one outside.
+// Returns for each range the one that it is in, or kNoRow. Ranges of a thread are visited in the
+// order of their ends, inner ones first. Each one adopts the deeper ones that began in it and have
+// no parent yet; times alone do not decide if they are equal. If a parent was lost, its children
+// belong to the next outer range.
 std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   std::vector<uint32_t> order;
   for (uint32_t r = 0; r < ranges.size(); ++r) {
@@ -34,13 +34,13 @@ std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
            std::make_tuple(ranges.end_ns[b], ranges.depth[a], ranges.begin_ns[a]);
   });
   std::vector<uint32_t> parents(ranges.size(), model::kNoRow);
-  std::vector<uint32_t> ended;  // of the thread, without a parent
+  std::vector<uint32_t> ended;  // ranges of the thread that ended and have no parent
   uint64_t of = 0;
   for (uint32_t r : order) {
     if (of != thread(r)) ended.clear();
     of = thread(r);
-    // Those of the range are the last ones: what ended before it began is no child. Damaged
-    // data may leave more that end later than a thread would.
+    // Children of the range are at the end: a range that ended before this one began cannot be a
+    // child. Damaged data may have any number of others, so these are limited.
     constexpr size_t kMostOthers = 64;
     std::vector<uint32_t> others;
     while (!ended.empty() && ranges.end_ns[ended.back()] >= ranges.begin_ns[r] &&
@@ -59,7 +59,7 @@ std::vector<uint32_t> FindParents(const model::Ranges& ranges) {
   return parents;
 }
 
-// Adds to what is known of that unit; both lists are short and by device and unit.
+// Adds to the work of the same unit. Both lists are short and sorted by device and unit.
 void AddWork(const UnitWork& work, std::vector<UnitWork>* units) {
   const auto at = std::lower_bound(units->begin(), units->end(), work,
                                    [](const UnitWork& a, const UnitWork& b) {
@@ -72,7 +72,7 @@ void AddWork(const UnitWork& work, std::vector<UnitWork>* units) {
   }
 }
 
-// What a call's jobs did on devices.
+// The work of a call's jobs on devices.
 struct CallWork {
   uint64_t jobs = 0, commands = 0;
   std::vector<UnitWork> units;
@@ -92,7 +92,7 @@ struct WorkColumns {
   MarkCursor start, end;
 };
 
-// By row of the calls that had any.
+// The key is the row of a call with jobs.
 std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
   const std::vector<Durations> times(model.devices.begin(), model.devices.end());
   std::unordered_map<uint32_t, CallWork> work;
@@ -115,7 +115,7 @@ std::unordered_map<uint32_t, CallWork> WorkByCall(const model::Model& model) {
   return work;
 }
 
-// Each string once.
+// Returns each name once.
 std::vector<std::string_view> NamesOf(const model::Model& model) {
   std::vector<uint32_t> ids(model.ranges.name.begin(), model.ranges.name.end());
   std::sort(ids.begin(), ids.end());
@@ -126,7 +126,7 @@ std::vector<std::string_view> NamesOf(const model::Model& model) {
   return names;
 }
 
-// Ranges as nodes of the tree of names.
+// Merges ranges to a tree by their names.
 class Tree {
  public:
   Tree(const model::Model& model, bool fold) : model_(model), node_of_(model.ranges.size()) {
@@ -134,11 +134,11 @@ class Tree {
     const NameGroups groups(fold, NamesOf(model));
     const std::vector<uint32_t> parents = FindParents(ranges);
     std::map<std::pair<uint32_t, std::string>, uint32_t> nodes;  // by parent and name
-    // By begin, outer first: a parent comes before its children.
+    // Ranges are sorted by begin, outer ones first, so that a parent comes before its children.
     for (uint32_t r = 0; r < ranges.size(); ++r) {
       if (ranges.mark[r]) continue;
       const uint32_t parent = parents[r] == model::kNoRow ? model::kNoRow : node_of_[parents[r]];
-      // By text: two processes' names of one range are two strings.
+      // Compare texts, since two processes have different strings for the same name.
       std::pair<uint32_t, std::string> key(parent, groups.Of(model.strings.Get(ranges.name[r])));
       if (uses_.size() >= kMaxNamedRows && !nodes.contains(key)) {
         key = {model::kNoRow, kOtherNames};
@@ -159,12 +159,13 @@ class Tree {
     }
   }
 
-  // To each range that is open in its thread when a call begins, once for those of one node.
+  // Credits a call's work to each range that is open in its thread when the call begins, but only
+  // once for each node.
   void Credit() {
     const model::Ranges& ranges = model_.ranges;
     if (ranges.size() == 0) return;
     const auto works = WorkByCall(model_);
-    // By thread that did such calls.
+    // Threads that made such calls.
     std::unordered_map<uint64_t, std::vector<size_t>> open;
     for (const auto& [call, work] : works) open[ThreadOfCall(call)];
     size_t next = 0;
@@ -174,7 +175,7 @@ class Tree {
         if (ranges.mark[next]) continue;
         const auto thread = open.find(Thread(ranges.pid[next], ranges.tid[next]));
         if (thread == open.end()) continue;
-        // No program nests deeper; the outermost ones go without.
+        // No program nests more deeply; beyond that, the outermost ranges get no work.
         constexpr size_t kMaxNested = 64;
         auto& stack = thread->second;
         if (stack.size() >= kMaxNested) {

@@ -2,10 +2,10 @@
 //
 // Which ranges took the time?
 //
-// A range owns the work of the API calls that its thread began inside it; nested
-// ranges each own it, so that ranges of one parent can be compared. Ranges nest by
-// thread, in the order of the program: each thread has a tree, and what lies at the
-// same place of these trees, by names, is one.
+// A range owns the work of the API calls that its thread began inside it. Nested ranges own it as
+// well, so that the ranges within one parent can be compared. Ranges nest within a thread, in
+// program order: each thread has a tree, and ranges in the same place of these trees, by their
+// names, are merged.
 #ifndef LIBTRACE_ANALYSIS_RANGES_H_
 #define LIBTRACE_ANALYSIS_RANGES_H_
 
@@ -26,22 +26,22 @@ struct UnitWork {
   UnitWork& operator+=(const UnitWork& other);
 };
 
-// Ranges of one name at one place: within ranges of the same names.
+// The ranges of one name within parents of the same names.
 struct RangeUse {
   std::string name;
-  uint32_t parent = model::kNoRow;  // position in the list; kNoRow = none
-  uint32_t depth = 0;               // how many ranges it lies in
+  uint32_t parent = model::kNoRow;  // index in the list; kNoRow = none
+  uint32_t depth = 0;               // number of ranges around it
   uint64_t count = 0;
   int64_t host_ns = 0;  // sum of durations
   int64_t longest_ns = 0;
   uint64_t jobs = 0, commands = 0;
   Amount device;                // sum of start to end of its commands
-  std::vector<UnitWork> units;  // by device and unit; none without a command
+  std::vector<UnitWork> units;  // sorted by device and unit; only units with commands
 };
 
-// A tree: each range right before those that lie in it, siblings by host time, the longest
-// first. fold: names that differ in a running number only are one (names.h).
-// part_of: by row of the model's ranges, its place in the list; kNoRow: a mark.
+// Returns a tree in which each range is followed by its children; siblings are sorted by host time,
+// the longest first. `fold` merges names that only differ in a running number (names.h). *part_of
+// has the index in the list for each row of the model's ranges, or kNoRow for a mark.
 std::vector<RangeUse> ComputeRanges(const model::Model& model, bool fold,
                                     std::vector<uint32_t>* part_of = nullptr);
 

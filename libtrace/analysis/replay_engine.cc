@@ -6,8 +6,8 @@
 namespace acceltrace::analysis {
 namespace {
 
-// A trace without a wait for tags shows that there are more than so many. Exactly as many as would
-// just do is not likely.
+// If a trace has no wait for tags, there are more than it used. It is not likely that there are
+// only just enough.
 constexpr double kTagsBeyond = 1.5;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -36,7 +36,7 @@ ReplayEngine::ReplayEngine(const Graph& graph) : graph_(graph) {
 }
 
 void ReplayEngine::Prepare() {
-  nodes_ = fresh_;  // keeps its room
+  nodes_ = fresh_;  // keeps its capacity
   if (reading_.keep_turns) {
     for (const uint32_t node : turns_) ++nodes_[node].waits_for;
   }
@@ -71,7 +71,7 @@ double ReplayEngine::Run(const Scales& scales, const Reading& reading, std::vect
   }
   do Settle();
   while (Advance());
-  if (done_ != nodes_.size()) return -1;  // a cycle
+  if (done_ != nodes_.size()) return -1;  // the graph has a cycle
   if (at_ns != nullptr) {
     at_ns->resize(nodes_.size());
     for (size_t n = 0; n < nodes_.size(); ++n) (*at_ns)[n] = nodes_[n].at_ns;
@@ -79,7 +79,7 @@ double ReplayEngine::Run(const Scales& scales, const Reading& reading, std::vect
   return std::max(last_ns_, graph_.cpu_scale * cpu_ns_);
 }
 
-// All that can come without a command's streaming in between.
+// Processes everything that can come before a command streams.
 void ReplayEngine::Settle() {
   while (!ready_.empty()) {
     const uint32_t n = ready_.back();
@@ -126,14 +126,14 @@ inline void ReplayEngine::Follow(const Out& out, double from_ns) {
       break;
     }
     case Hold::kAssumed:
-      // Kept apart, to see whether it holds anything up.
+      // Kept separately, to find out whether it delays anything.
       if (reading_.keep_assumed) {
         double& at_ns = assumed_ns_[out.to];
         at_ns = std::max(at_ns, from_ns + EdgeNs(out.edge, out.cause));
       }
       break;
     case Hold::kSleeps:
-      // Else it is known when all has come whether it slept.
+      // Otherwise, whether it slept is only known when everything has come.
       if (reading_.keep_sleeps) {
         to.at_ns = std::max(to.at_ns, from_ns + EdgeNs(out.edge, out.cause));
       }
@@ -144,7 +144,7 @@ inline void ReplayEngine::Follow(const Out& out, double from_ns) {
   ready_.push_back(out.to);
 }
 
-// All that a host point waits for has come: whether it slept until then.
+// Everything that a host point waits for has come, so it is known whether it slept until then.
 void ReplayEngine::Wake(uint32_t node) {
   for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
     if (graph_.hold[e] != Hold::kSleeps || Gone(e)) continue;
@@ -158,7 +158,7 @@ void ReplayEngine::Wake(uint32_t node) {
   }
 }
 
-// Graph::Counts() of such an edge, with the times of this replay.
+// Evaluates Graph::Counts() for such an edge with the times of this replay.
 bool ReplayEngine::Sleeps(uint32_t edge) const {
   const uint32_t node = graph_.to[edge];
   for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
@@ -172,7 +172,7 @@ inline double ReplayEngine::EdgeNs(uint32_t edge, Cause cause) const {
   double ns = graph_.edge_ns[edge];
   if (reading_.more_excess != 0) ns += reading_.more_excess * graph_.excess_ns[edge];
   if (ns == 0) return ns;
-  // Below zero: an edge that an edit took away.
+  // A negative time means that an edit removed the edge.
   if (scales_.without_tracer && ns > 0) {
     ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
   }
@@ -180,7 +180,8 @@ inline double ReplayEngine::EdgeNs(uint32_t edge, Cause cause) const {
   return cause == kByWake ? WakeNs(edge, ns) : ns / speed_[cause];
 }
 
-// Of a wake-up what is due to sleep is scaled. A wait's return is as long whoever slept.
+// Only the part of a wake-up that is due to sleeping is scaled. A wait takes as long to return
+// either way.
 double ReplayEngine::WakeNs(uint32_t edge, double ns) const {
   if (graph_.kind[graph_.from[edge]] != Graph::Kind::kCompletion) return ns;
   const double asking_ns = std::min(ns, graph_.asking_ns);
@@ -191,14 +192,14 @@ inline double ReplayEngine::OwnNs(uint32_t node) const {
   const double ns = graph_.cost_ns[node];
   const Cause cause = graph_.cause[node];
   if (ns <= 0 || (cause != kByFetch && cause != kByCompletion)) return ns;
-  // A fetch is a round trip, a completion half of one; the rest is something else.
+  // A fetch has a round trip and a completion half of one; the rest has other causes.
   double latency = graph_.rates[graph_.device[node]].link_latency_ns;
   if (cause == kByCompletion) latency /= 2;
   latency = std::min(latency, ns);
   return ns - latency + latency / scales_.speed[kPcieLatency];
 }
 
-// A command starts: its edges are followed but for the one to its end.
+// Starts a command: follows all of its edges except for the one to its end.
 void ReplayEngine::Begin(uint32_t start) {
   const double at_ns = nodes_[start].at_ns;
   for (uint32_t i = graph_.first_next[start]; i < graph_.first_next[start + 1]; ++i) {
@@ -208,7 +209,7 @@ void ReplayEngine::Begin(uint32_t start) {
   events_.Push(at_ns + demand.FixedNs(scales_), ReplayEvents::kStreams, start);
 }
 
-// The queue after the last one that had the unit goes on.
+// Continues with the queue after the last one that had the unit.
 void ReplayEngine::Pick(uint32_t start, double at_ns) {
   Unit& unit = units_[graph_.device[start]][graph_.demands[graph_.row[start]].unit];
   if (unit.busy || unit.waiting.empty()) return;
@@ -229,14 +230,14 @@ void ReplayEngine::Pick(uint32_t start, double at_ns) {
   Done(node);
 }
 
-// Whether it comes before one that it came after in the recording.
+// Notes whether the command comes before one that it followed in the recording.
 void ReplayEngine::LookAtTurns(uint32_t start) {
   for (uint32_t e = graph_.first_edge[start]; e < graph_.first_edge[start + 1]; ++e) {
     if (graph_.hold[e] == Hold::kTurn && !nodes_[graph_.from[e]].done) open_ |= kTurns;
   }
 }
 
-// The next command that arrives at its unit, begins to stream, or ends.
+// Processes the next command that arrives at its unit, begins to stream, or ends.
 bool ReplayEngine::Advance() {
   double end_ns = kNever;
   Sharing* ends = nullptr;
@@ -259,7 +260,7 @@ bool ReplayEngine::Advance() {
     Unit& unit = units_[device][demand.unit];
     unit.waiting.push_back(start);
     if (unit.busy) return true;
-    // At once, unless something else comes before it.
+    // Do it immediately, unless another event comes first.
     if (events_.Precedes(event.at_ns, ReplayEvents::kPicks, start)) {
       Pick(start, event.at_ns);
     } else {
@@ -278,7 +279,7 @@ void ReplayEngine::End(uint32_t node, double at_ns) {
   if (--nodes_[node].waits_for == 0) ready_.push_back(node);
 }
 
-// How long it would take with as few tags as the trace allows.
+// Returns how long the command would take with as few tags as the trace allows.
 double ReplayEngine::LeastTagsNs(const Demand& demand, const DeviceRates& rates) const {
   if (!demand.to_device || rates.tags != 0 || rates.least_tags <= 0) return 0;
   return demand.link_reads / (kTagsBeyond * rates.least_tags) *

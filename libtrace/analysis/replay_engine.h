@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a graph again (whatif.h), in a few arrays. Internal.
+// Runs a graph again (whatif.h), using a few arrays. Internal.
 //
-// Host points, fetches and completions come as soon as all that they wait for has come. Commands
-// go through a queue of events in order of time, since they share units, the link and the memory.
-// Nothing is looked up by a key, and nothing is allocated in the loop but what stays for the next
-// replay.
+// Host points, fetches and completions come as soon as everything that they wait for has come.
+// Commands go through a queue of events in order of time, since they share units, the link and the
+// memory. There are no lookups by key, and the loop allocates nothing except for what later replays
+// use again.
 #ifndef LIBTRACE_ANALYSIS_REPLAY_ENGINE_H_
 #define LIBTRACE_ANALYSIS_REPLAY_ENGINE_H_
 
@@ -20,8 +20,8 @@
 
 namespace acceltrace::analysis {
 
-// The earliest event is on top. At the same instant in order of `What`: who arrives takes part in
-// the choice; then in that of nodes.
+// A heap with the earliest event on top. Events at the same instant are ordered by `What`, since
+// arriving commands take part in the choice, and then by node.
 class ReplayEvents {
  public:
   enum What : uint8_t { kArrives, kStreams, kPicks };
@@ -37,7 +37,7 @@ class ReplayEvents {
   bool empty() const { return heap_.empty(); }
   const Event& top() const { return heap_.front(); }
   void clear() { heap_.clear(); }
-  // Whether such an event would be on top.
+  // Returns true if such an event would be on top.
   bool Precedes(double at_ns, What what, uint32_t start) const {
     return heap_.empty() || Event{at_ns, uint64_t{what} << 32 | start} < heap_.front();
   }
@@ -72,13 +72,13 @@ class ReplayEngine {
  public:
   explicit ReplayEngine(const Graph& graph);
 
-  // As Replay().
+  // Same as Replay().
   double Run(const Scales& scales, const Reading& reading, std::vector<double>* at_ns = nullptr,
              std::vector<uint32_t>* order = nullptr);
 
-  // Of the last replay: a reading that differs from its own in no other way than these has the same
-  // result. Exact where it is that of the likeliest reading; of others more may be named than is
-  // so.
+  // What the result of the last replay may depend on: a reading that differs from it only in other
+  // properties has the same result. This is exact for the most likely reading; for others, it may
+  // name more than necessary.
   enum Open : uint8_t {
     kAssumed = 1,
     kBanks = 2,
@@ -94,8 +94,8 @@ class ReplayEngine {
     double at_ns;
     uint32_t waits_for;
     Graph::Kind kind;
-    bool sleeps;  // an edge to it is Hold::kSleeps
-    bool turns;   // likewise Hold::kTurn
+    bool sleeps;  // some edge to it has Hold::kSleeps
+    bool turns;   // some edge to it has Hold::kTurn
     bool done;
   };
   struct Out {
@@ -103,11 +103,11 @@ class ReplayEngine {
     Cause cause;
     Hold hold;
   };
-  // A unit, and the commands that wait for it.
+  // A unit and the commands that wait for it.
   struct Unit {
     bool busy = false;
     uint32_t last_queue = 0;
-    std::vector<uint32_t> waiting;  // start nodes; one of each queue at most
+    std::vector<uint32_t> waiting;  // start nodes, at most one from each queue
   };
   static constexpr size_t kUnits = 256;
 
@@ -130,21 +130,21 @@ class ReplayEngine {
   double LeastTagsNs(const Demand& demand, const DeviceRates& rates) const;
 
   const Graph& graph_;
-  // The same for all replays.
+  // These are the same for all replays.
   std::vector<Out> out_;  // as Graph::next
   std::vector<Node> fresh_;
-  std::vector<uint32_t> turns_;  // nodes, once for each edge Hold::kTurn to them
+  std::vector<uint32_t> turns_;  // nodes, once for each edge to them with Hold::kTurn
   bool any_excess_ = false;
 
-  // Of one.
+  // These belong to the current replay.
   Scales scales_;
   Reading reading_;
   std::array<double, kNumCauses> speed_{};
   uint8_t open_ = 0;
-  bool edited_ = false;  // edges may be gone
+  bool edited_ = false;  // edges may have been removed
   std::vector<Node> nodes_;
   std::vector<uint32_t> ready_;
-  std::vector<double> assumed_ns_;  // by node: what edges Hold::kAssumed ask for
+  std::vector<double> assumed_ns_;  // for each node, when edges with Hold::kAssumed let it come
   std::vector<Sharing> devices_;
   std::vector<std::vector<Unit>> units_;  // by device
   ReplayEvents events_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replays in flat arrays give what a plain one gives, to the last bit.
+// Compares replays in flat arrays with those of a simple implementation, bit by bit.
 #include "libtrace/analysis/replay_engine.h"
 
 #include <array>
@@ -18,12 +18,12 @@
 namespace acceltrace::analysis {
 namespace {
 
-// A trace without a wait for tags shows that there are more than so many. Exactly as many as would
-// just do is not likely.
+// If a trace has no wait for tags, there are more than it used. It is not likely that there are
+// only just enough.
 constexpr double kTagsBeyond = 1.5;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The definition in whatif.h, as it reads: a queue of events and look-ups.
+// Implements the definition in whatif.h directly, with a queue of events and lookups.
 class Simple {
  public:
   Simple(const Graph& graph, const Scales& scales, const Reading& reading)
@@ -42,7 +42,7 @@ class Simple {
     }
   }
 
-  // False if there is a cycle.
+  // Returns false if there is a cycle.
   bool Run() {
     for (uint32_t n = 0; n < graph_.size(); ++n) {
       if (waits_for_[n] == 0) ready_.push_back(n);
@@ -56,7 +56,7 @@ class Simple {
   std::vector<double>& at_ns() { return at_ns_; }
 
  private:
-  // All that can come without a command's streaming in between.
+  // Processes everything that can come before a command streams.
   void Settle() {
     while (!ready_.empty()) {
       const uint32_t node = ready_.back();
@@ -99,7 +99,7 @@ class Simple {
     ready_.push_back(to);
   }
 
-  // All that a host point waits for has come: whether it slept until then.
+  // Everything that a host point waits for has come, so it is known whether it slept until then.
   void Wake(uint32_t node) {
     for (uint32_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
       if (graph_.hold[e] != Hold::kSleeps || !Holds(e) || !graph_.Counts(e, at_ns_)) continue;
@@ -109,7 +109,7 @@ class Simple {
 
   double EdgeNs(uint32_t edge) const {
     double ns = graph_.edge_ns[edge] + reading_.more_excess * graph_.excess_ns[edge];
-    // Below zero: an edge that an edit took away.
+    // A negative time means that an edit removed the edge.
     if (scales_.without_tracer && ns > 0) {
       ns = std::max(0.0, ns - reading_.tracer * static_cast<double>(graph_.tracer_ns[edge]));
     }
@@ -124,7 +124,7 @@ class Simple {
     const double ns = graph_.cost_ns[node];
     const Cause cause = graph_.cause[node];
     if (ns <= 0 || (cause != kByFetch && cause != kByCompletion)) return ns;
-    // A fetch is a round trip, a completion half of one; the rest is something else.
+    // A fetch has a round trip and a completion half of one; the rest has other causes.
     const uint32_t device = graph_.device[node];
     double latency = graph_.rates[device].link_latency_ns;
     if (cause == kByCompletion) latency /= 2;
@@ -132,7 +132,7 @@ class Simple {
     return ns - latency + latency / scales_.speed[kPcieLatency];
   }
 
-  // A command starts: its edges are followed but for the one to its end.
+  // Starts a command: follows all of its edges except for the one to its end.
   void Begin(uint32_t start) {
     for (uint32_t i = graph_.first_next[start]; i < graph_.first_next[start + 1]; ++i) {
       const uint32_t edge = graph_.next[i];
@@ -142,18 +142,18 @@ class Simple {
     events_.push({at_ns_[start] + demand.FixedNs(scales_), kStreams, start});
   }
 
-  // A unit, and the commands that wait for it.
+  // A unit and the commands that wait for it.
   struct Unit {
     bool busy = false;
     uint32_t last_queue = 0;
-    std::vector<uint32_t> waiting;  // start nodes; one of each queue at most
+    std::vector<uint32_t> waiting;  // start nodes, at most one from each queue
   };
   static constexpr size_t kMaxUnits = 256;
   Unit& UnitOf(uint32_t start) {
     return units_[graph_.device[start]][graph_.demands[graph_.row[start]].unit];
   }
 
-  // The queue after the last one that had the unit goes on.
+  // Continues with the queue after the last one that had the unit.
   void Pick(uint32_t start, double at_ns) {
     Unit& unit = UnitOf(start);
     if (unit.busy || unit.waiting.empty()) return;
@@ -170,7 +170,7 @@ class Simple {
     Done(node);
   }
 
-  // The next command that arrives at its unit, begins to stream, or ends.
+  // Processes the next command that arrives at its unit, begins to stream, or ends.
   bool Advance() {
     double end_ns = kNever;
     Sharing* ends = nullptr;
@@ -227,13 +227,13 @@ class Simple {
     return use;
   }
 
-  // At the same instant in this order: who arrives takes part in the choice.
+  // The order at the same instant: arriving commands take part in the choice.
   enum What : uint8_t { kArrives, kStreams, kPicks };
   struct Event {
     double at_ns;
     What what;
     uint32_t start;
-    bool operator<(const Event& other) const {  // the earliest is on top
+    bool operator<(const Event& other) const {  // the earliest one is on top
       if (at_ns != other.at_ns) return at_ns > other.at_ns;
       return what != other.what ? what > other.what : start > other.start;
     }
@@ -257,7 +257,7 @@ double ReplaySimply(const Graph& graph, const Scales& scales, const Reading& rea
   return *std::max_element(simple.at_ns().begin(), simple.at_ns().end());
 }
 
-// Jobs of three queues on two devices, submitted by three threads that wait now and then.
+// Jobs of three queues on two devices, submitted by three threads that wait from time to time.
 class RandomGraph {
  public:
   explicit RandomGraph(uint32_t seed) : random_(seed), builder_(0, 1'000'000'000) {}
@@ -280,7 +280,7 @@ class RandomGraph {
   }
 
  private:
-  // Often nothing, and often the same, so that things fall on the same instant.
+  // Often 0 and often equal, so that several events happen at the same instant.
   double Ns(uint32_t most) { return random_() % 3 == 0 ? 0 : 10 * (random_() % (most / 10)); }
   bool One(uint32_t in) { return random_() % in == 0; }
   uint32_t Node(Graph::Kind kind, uint32_t row, Cause cause, uint32_t device = 0) {
@@ -330,7 +330,7 @@ class RandomGraph {
         const uint32_t before = fetch;
         fetch = Node(Graph::Kind::kFetch, command, kByFetch, device);
         Edge(before == Graph::kNone ? doorbell : before, fetch, kByDoorbell);
-        if (last_end_ != Graph::kNone && One(2)) {  // room on the chip
+        if (last_end_ != Graph::kNone && One(2)) {  // space on the chip
           builder_.Edge(last_end_, fetch, 0, kByOrder, 0, Hold::kAssumed);
         }
       }
@@ -446,7 +446,7 @@ TEST_CASE("a replay that is not made has the result of the one that it cannot di
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     Graph graph = RandomGraph(seed).Make();
     if (seed % 2 == 0) {
-      // One that leaves less open.
+      // Try a graph that leaves less open.
       for (Demand& demand : graph.demands) demand.rows = 0;
       for (Hold& hold : graph.hold) hold = hold == Hold::kSleeps ? hold : Hold::kKnown;
       graph.assumed_orders = 0;
@@ -475,7 +475,7 @@ TEST_CASE("the speed of a resource that is not used changes nothing") {
   int unused = 0, differ = 0;
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     Graph graph = RandomGraph(seed).Make();
-    // One kind of time after the other is taken away.
+    // Remove one kind of time after another.
     for (Demand& demand : graph.demands) {
       if (seed % 2 == 0) demand.rows = demand.scratch = demand.dispatch = 0;
       if (seed % 3 == 0) demand.tag_latency = demand.tag_wire = demand.memory_latency = 0;

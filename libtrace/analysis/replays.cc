@@ -9,13 +9,13 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Editions come and go: what was replayed of old ones is forgotten.
+// Replays of older editions are dropped beyond this number.
 constexpr size_t kMostKnown = 256;
 
-// What no replay can rule out.
+// A property that no replay can rule out.
 constexpr uint8_t kAlways = 0x80;
 
-// In what a reading differs from the likeliest one.
+// Returns how a reading differs from the most likely one.
 uint8_t Difference(const Reading& reading) {
   const Reading likeliest;
   uint8_t open = reading.tracer != likeliest.tracer ? kAlways : 0;
@@ -89,7 +89,7 @@ double Replays::Make(const Scales& scales, const Reading& reading, std::vector<d
   if (known_.size() >= kMostKnown) {
     std::erase_if(known_, [](const Known& known) { return known.edition != 0; });
   }
-  // In a circle nobody saw all that could differ.
+  // In a graph with a cycle, no replay has examined everything that could differ.
   if (known_.size() < kMostKnown) {
     known_.push_back({graph_.edition, scales, reading, ns,
                       static_cast<uint8_t>(ns < 0 ? 0xff : engine_->open() | kAlways)});

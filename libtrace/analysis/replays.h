@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many replays of one graph (whatif.h). Internal.
+// Makes many replays of one graph (whatif.h). Internal.
 //
-// What replays of a graph have in common is made once: which edge leads where, how many each node
-// waits for, room for their state. A replay notes what would change it, so that one that cannot
-// differ from an earlier one is not made: a reading of something that this graph does not have, or
-// that holds nothing up. The graph may be edited (edit.h) between replays.
+// What replays have in common is computed once: the edges by their origin, how many nodes each one
+// waits for, and memory for their state. Each replay notes what it depends on, so that replays that
+// cannot differ from an earlier one are not made, such as readings of something that the graph does
+// not have or that delays nothing. The graph may be edited (edit.h) between replays.
 #ifndef LIBTRACE_ANALYSIS_REPLAYS_H_
 #define LIBTRACE_ANALYSIS_REPLAYS_H_
 
@@ -30,16 +30,18 @@ class Replays {
   Replays& operator=(const Replays&) = delete;
 
   const Graph& graph() const { return graph_; }
-  // As Replay().
+  // Same as Replay().
   double Run(const Scales& scales, const Reading& reading = {});
-  // Of the likeliest reading, and when each node comes. Always made, and known from then on.
+  // Replays the most likely reading and returns when each node comes. It is always made, and its
+  // length is kept.
   double Times(const Scales& scales, std::vector<double>* at_ns);
-  // By reading, as Readings().
+  // Returns the results of all Readings().
   std::vector<double> RunAll(const Scales& scales);
-  // Whether the graph as it is spends any time on a resource: else no speed of it changes a replay.
+  // Returns true if the graph spends any time on a resource; otherwise, its speed does not change a
+  // replay.
   bool Uses(Resource resource);
 
-  // How many were asked for, and how many of them were made.
+  // How many replays were requested, and how many of them were made.
   uint64_t asked() const { return asked_; }
   uint64_t made() const { return made_; }
 
@@ -52,7 +54,7 @@ class Replays {
     uint8_t open;  // readings that could differ from it, see ReplayEngine
   };
   void FindUses();
-  // Where the graph has nothing of the tracer's, a run without it is the run as it is.
+  // If the graph has no work of the tracer, a run without the tracer is the run as it is.
   void LeaveOutTracer(Scales* scales, Reading* reading) const;
   double Make(const Scales& scales, const Reading& reading, std::vector<double>* at_ns);
   const Known* Find(const Scales& scales, const Reading& reading) const;

@@ -17,7 +17,7 @@ namespace acceltrace::analysis {
 
 namespace {
 
-// Rows that have a value other than 0.
+// Counts rows with a value other than 0.
 template <typename T>
 uint64_t CountSet(const model::Column<T>& column) {
   constexpr size_t kRows = model::Column<T>::kRows;
@@ -28,7 +28,7 @@ uint64_t CountSet(const model::Column<T>& column) {
     column.Read(first, rows, values);
     T low = 0, high = 0;
     stream::WidenTo(values, rows, &low, &high);
-    if (low == high) continue;  // none is, as nearly always
+    if (low == high) continue;  // all are 0, the usual case
     count += rows - static_cast<uint64_t>(std::count(values, values + rows, T{0}));
   }
   return count;
@@ -58,7 +58,7 @@ Counts ComputeCounts(const model::Model& model) {
 
 namespace {
 
-// Counters count what everybody did: they say nothing of the jobs of some.
+// Counters cover all processes, so they do not apply to a selection of jobs.
 void DropCounters(Report* report) {
   for (DeviceUse& use : report->utilisation) {
     for (UnitUse& unit : use.units) unit.check = {};
@@ -68,7 +68,7 @@ void DropCounters(Report* report) {
 
 enum class Overlaps { kCount, kLeave };
 
-// What FindProblems() looks at.
+// Computes what FindProblems() examines.
 void Check(const model::Model& model, const std::vector<Law>* laws, Overlaps overlaps,
            Report* report, ClockParts clocks = ClockParts::kAll) {
   report->model = &model;
@@ -86,7 +86,7 @@ void Check(const model::Model& model, const std::vector<Law>* laws, Overlaps ove
   if (overlapping != nullptr) report->overlaps = overlapping->Finish();
 }
 
-// The run's graph, made once something asks for it.
+// The run's graph, built when it is first needed.
 class RunGraph {
  public:
   RunGraph(const model::Model& model, const Breakdown& breakdown)
@@ -112,7 +112,7 @@ class RunGraph {
   std::unique_ptr<Replays> replays_;
 };
 
-// Of a report that is checked and has its breakdown.
+// The report must have its checks and its breakdown.
 void JudgeRun(const model::Model& model, RunGraph* run, Report* report) {
   report->overhead =
       ComputeOverhead(model, report->breakdown, run->work(), [run] { return run->replays(); });
@@ -199,7 +199,7 @@ Report ComputeReport(const model::Model& model, const std::vector<Law>* laws,
   } else {
     report.phases = FindPhases(model, report.breakdown.begin_ns, report.breakdown.end_ns);
   }
-  // Before the run's: its replays are then known.
+  // This comes before the limiter of the run, whose replays are then known.
   if (predictions != Predictions::kNone && !withheld && run.graph().last != Graph::kNone) {
     report.part_limits = ComputePartLimits(
         model, {report.ranges, report.range_groups, range_of, range_group_of, ops, report.phases},
@@ -230,7 +230,7 @@ std::string BodyName(uint32_t body) {
   return field == nullptr ? fmt::format("kind {}", body) : field->name();
 }
 
-// What the file lacks, by the index in its footer.
+// Finds what the file lacks according to the index in its footer.
 void FindMissing(const model::Missing& missing, std::vector<Finding>* findings) {
   for (const model::Missing::Part& part : missing.parts) {
     findings->push_back({"damage", part.rows > 0 ? fmt::format("{} rows of {} are missing",
@@ -249,7 +249,7 @@ void FindMissing(const model::Missing& missing, std::vector<Finding>* findings) 
   }
 }
 
-// How much of a recording that was broken off can be missing at its end.
+// Describes how much may be missing at the end of an aborted recording.
 std::string AtMostMissing(const model::Model& model) {
   const auto& notes = model.info.notes();
   const auto flush = notes.find("flush-ns");

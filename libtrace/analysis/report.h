@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All answers at once, for the views.
+// All analyses at once, for the views.
 #ifndef LIBTRACE_ANALYSIS_REPORT_H_
 #define LIBTRACE_ANALYSIS_REPORT_H_
 
@@ -33,7 +33,7 @@
 
 namespace acceltrace::analysis {
 
-// How much of everything the trace holds.
+// The number of things in the trace.
 struct Counts {
   uint64_t api_calls = 0, api_failed = 0, api_open = 0;
   uint64_t ranges = 0, marks = 0, host_events = 0;
@@ -53,55 +53,56 @@ struct Report {
   std::vector<DeviceMemory> memory;
   std::vector<CallUse> calls;
   CallSites call_sites;                        // if the trace has stacks
-  std::vector<OpUse> ops, op_groups;           // each name; running numbers folded
+  std::vector<OpUse> ops, op_groups;           // by name, and with running numbers folded
   std::vector<RangeUse> ranges, range_groups;  // likewise
   std::vector<SlowRanges> slow_ranges;
   Phases phases;                         // found from the jobs
-  std::vector<DeviceRoofline> roofline;  // by the device's own figures: UseCeilings()
+  std::vector<DeviceRoofline> roofline;  // with the device's own figures, see UseCeilings()
   std::vector<ClockQuality> clocks;
   std::vector<ClockEdge> clock_edges;
   Causality causality;
-  std::vector<uint64_t> overlaps;  // by device: DeviceUse::overlapping_commands
+  std::vector<uint64_t> overlaps;  // DeviceUse::overlapping_commands of each device
   Losses losses;
   std::vector<Law> laws;
   Overhead overhead;
   Verdict verdict;
-  PartLimits part_limits;  // empty where `limiter` is
+  PartLimits part_limits;  // empty if `limiter` is
   Limiter limiter;
-  std::vector<Advice> advice;  // by gain
+  std::vector<Advice> advice;  // sorted by gain
 };
 
-// laws: of the whole trace, where the model is a part of it (model/select.h); else computed.
-// Without predictions `limiter` and `advice` stay empty: they take most of the time.
+// `laws` are those of the whole trace if the model is a part of it (model/select.h); otherwise they
+// are computed. Without predictions, which take most of the time, `limiter` and `advice` stay
+// empty.
 enum class Predictions { kAll, kNone };
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
                      Predictions predictions = Predictions::kAll);
-// Parts of a report, as they are in it: all that a view shows which asks for no more. What is
-// left out stays empty, and is not computed.
+// The following functions compute only parts of a report, for views that need no more. The other
+// parts stay empty.
 //
-// What FindProblems() looks at, and the counts of it.
+// This one computes what FindProblems() examines, and the counts.
 Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws = nullptr);
-// The same, but for how wide the bounds of clocks are. All that it takes is in a model that was
-// loaded with LoadOptions::checks_only.
+// Does the same, but without the widths of clock bounds. A model loaded with
+// LoadOptions::checks_only is sufficient.
 Report ComputeVerification(const model::Model& model);
-// What ComputeChecks() has, the breakdown, the overhead and the verdict.
+// Computes what ComputeChecks() does, the breakdown, the overhead and the verdict.
 Report ComputeJudgement(const model::Model& model, const std::vector<Law>* laws = nullptr);
-// These and the advice: view::TextAnswer().
+// Computes these and the advice, for view::TextAnswer().
 Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws = nullptr);
-// These and the run's limiter.
+// Computes these and the run's limiter.
 Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws = nullptr);
-// The roofline anew, with ceilings that were measured.
+// Computes the roofline again with measured ceilings.
 void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report);
 
-// Something that is wrong with a trace.
+// A problem of a trace.
 struct Finding {
   std::string kind;  // stable: damage, rows, order, law, loss, clock
   std::string text;
 };
 
-// What `verify` looks for, in order of kind.
+// Returns what `verify` reports, sorted by kind.
 std::vector<Finding> FindProblems(const Report& report);
-// Only what shows that rows are missing: damage, rows, loss. Needs the losses alone.
+// Returns only what shows that rows are missing: damage, rows, loss. Needs nothing but the losses.
 std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run's time can depend on, and by how much a what-if changes each of it.
+// The resources that a run's time can depend on, and factors by which a what-if changes them.
 #ifndef LIBTRACE_ANALYSIS_RESOURCES_H_
 #define LIBTRACE_ANALYSIS_RESOURCES_H_
 
@@ -32,7 +32,7 @@ enum Resource {
 };
 const char* ResourceKey(Resource resource);   // pcie.bandwidth, as --set takes it
 const char* ResourceName(Resource resource);  // PCIe bandwidth
-const char* ResourceText(Resource resource);  // what it is
+const char* ResourceText(Resource resource);  // a description
 std::optional<Resource> FindResource(std::string_view key);
 
 // How many times as fast each resource is: 2 is twice the bandwidth, or half the latency.
@@ -48,11 +48,11 @@ struct Scales {
 };
 inline constexpr double kLeastFactor = 0.01, kGreatestFactor = 1000;
 
-// KEY=xF or KEY=F; an empty string, or what is wrong with it.
+// Parses KEY=xF or KEY=F. Returns an empty string, or what is wrong with it.
 std::string ParseScale(std::string_view text, Scales* scales);
 
-// What a stall cause of a device stands for: as the trace's description of the device says,
-// or, in traces from before it said so, by the usual names of the causes.
+// Returns the kind of a device's stall cause: from the description of the device or, for older
+// traces that lack it, from the usual names of causes.
 using StallKind = proto::Device::StallKind;
 StallKind StallKindOf(const proto::Device& device, int stall);
 

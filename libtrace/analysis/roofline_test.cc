@@ -14,7 +14,7 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000;
 
-// 1 T of work a second, 10 GB/s of memory.
+// The device does 1 T of work per second, and its memory has 10 GB/s.
 std::unique_ptr<model::Model> TwoMatmuls() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -33,7 +33,7 @@ std::unique_ptr<model::Model> TwoMatmuls() {
     command.unit = kMatrix, command.opcode = 0x20, command.tag = number;
     command.fetched_ns = command.head_ns = command.start_ns = at_ns + 1'000;
     command.end_ns = at_ns + 21'000;
-    // 20 us each. The first: 10 us of work, 1 us of memory. The second: 2 us and 16 us.
+    // Each takes 20 us. The first has 10 us of work and 1 us of memory, the second 2 us and 16 us.
     command.work = number == 1 ? 10'000'000 : 2'000'000;
     command.memory_bytes = number == 1 ? 10'000 : 160'000;
     job.commands = {command};

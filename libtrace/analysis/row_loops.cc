@@ -20,7 +20,7 @@ bool HasAvx2() {
   return has;
 }
 
-// Anywhere in memory.
+// Need not be aligned.
 template <typename Lanes>
 struct __attribute__((packed, may_alias)) Loose {
   Lanes lanes;
@@ -126,7 +126,7 @@ ROWS_INLINE bool FollowBody(const int64_t* at_ns, int64_t unseen, size_t rows, i
   return all;
 }
 
-// after: the instant comes after the interval, else before it.
+// `after` means that the instant must come after the interval, otherwise before it.
 ROWS_INLINE bool CountApartBody(const int64_t* at_ns, const IntervalRows& times, bool after,
                                 size_t rows, uint64_t* certain) {
   const int64_t* mid_ns = times.mid_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds of many rows at once, with the processor's wider registers where it has them.
+// Tests properties of many rows at once, using wide vector registers if the processor has them.
 // Internal.
 #ifndef LIBTRACE_ANALYSIS_ROW_LOOPS_H_
 #define LIBTRACE_ANALYSIS_ROW_LOOPS_H_
@@ -24,32 +24,35 @@ bool AreAll(const T* values, size_t rows, T value) {
   return rows == 0 || (values[0] == value && AreAlike(values, rows));
 }
 
-// Each of them is another one than the one before it, which is there for the first one, too.
+// Returns true if each value differs from the previous one. values[-1] must be valid.
 bool AreApart(const uint64_t* values, size_t rows);
 
-// earlier[i] <= later[i].
+// Returns true if earlier[i] <= later[i] for all rows.
 bool NoneAfter(const int64_t* earlier, const int64_t* later, size_t rows);
 bool NoneBelow(const int64_t* values, size_t rows, int64_t least);
-// Whether what was seen, which is not `unseen`, comes when it may: at last_ns[i] or after it, which
-// it then is. Counts it.
+// Returns true if every time that is not `unseen` is at or after last_ns[i], which is then set to
+// it. *seen counts these times.
 bool Follow(const int64_t* at_ns, int64_t unseen, size_t rows, int64_t* last_ns, uint64_t* seen);
 
-// Intervals by their middles, and how far the ends are from there.
+// Intervals as their middles and the distances of both ends.
 struct IntervalRows {
   const int64_t* mid_ns;
   const uint64_t *before_ns, *after_ns;
 };
-// Whether none lies before its instant as a whole, and how many begin no earlier.
+// Returns true if no interval is entirely before its instant. *certain counts those that begin at
+// or after it.
 bool CountAfter(const int64_t* at_ns, const IntervalRows& times, size_t rows, uint64_t* certain);
-// Whether none lies after its instant as a whole, and how many end no later.
+// Returns true if no interval is entirely after its instant. *certain counts those that end at or
+// before it.
 bool CountBefore(const IntervalRows& times, const int64_t* at_ns, size_t rows, uint64_t* certain);
 
-// from[i] + least + a distance below 2^63 = to[i], modulo 2^64.
+// Returns true if to[i] - (from[i] + least) is below 2^63 for all rows, modulo 2^64.
 bool NoneBehind(const uint64_t* from, const uint64_t* to, size_t rows, uint64_t least = 0);
-// first + a distance below `length` = values[i], modulo 2^64. length: 1 to 2^63.
+// Returns true if values[i] - first is below `length` for all rows, modulo 2^64. length must be
+// from 1 to 2^63.
 bool AreWithin(const uint64_t* values, size_t rows, uint64_t first, uint64_t length);
 
-// Modulo 2^64.
+// Returns the sum modulo 2^64.
 uint64_t SumOf(const uint64_t* values, size_t rows);
 uint64_t SumOf(const uint32_t* values, size_t rows);
 

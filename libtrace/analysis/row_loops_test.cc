@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kUnseen = std::numeric_limits<int64_t>::min();
 
-// Rows of which most are as loops ask for, and one, sometimes, is anything.
+// Rows most of which have the tested property; sometimes one is arbitrary.
 struct Rows {
   Rows(size_t rows, std::mt19937_64* random)
       : earlier(rows), later(rows), before(rows), after(rows) {

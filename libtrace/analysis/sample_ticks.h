@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where commands lie between snapshots of a device's counters. Internal.
+// Determines where commands are between snapshots of a device's counters. Internal.
 #ifndef LIBTRACE_ANALYSIS_SAMPLE_TICKS_H_
 #define LIBTRACE_ANALYSIS_SAMPLE_TICKS_H_
 
@@ -13,27 +13,27 @@
 
 namespace acceltrace::analysis {
 
-// What a unit did for a while: one command, or sums over others' commands.
+// What a unit did in an interval: a command, or the sum over commands of other processes.
 struct Work {
   uint64_t from_ticks = 0, to_ticks = 0;
   uint32_t from_epoch = clock::kNoEpoch, to_epoch = clock::kNoEpoch;
-  // Where these are on the host's clock: looked up where ticks do not decide.
+  // The host times of the interval, which are looked up if ticks do not decide.
   const model::DeviceTimes *from_times = nullptr, *to_times = nullptr;
   size_t row = 0;
   uint64_t commands = 0, busy = 0, bytes = 0;
   std::vector<uint64_t> stalls;
-  bool failed = false;  // or its ticks are not known: not what counters count
+  bool failed = false;  // failed or with unknown ticks, so that counters do not count it
 };
 
-// Ticks of one count that lie apart from snapshots on both sides.
+// A range of ticks of one count between two snapshots.
 struct Gap {
   uint64_t first = 0, ticks = 0;
   friend bool operator==(const Gap&, const Gap&) = default;
   bool Has(uint64_t at) const { return at - first < ticks; }
 };
 
-// Snapshots that have a place each among the ticks of one count: where work lies between them is
-// a comparison of numbers then, as Ends() and Begins() make it.
+// Snapshots that have distinct places among the ticks of one count, so that the place of work
+// relative to them follows from comparing numbers, with the same results as Ends() and Begins().
 class SampleTicks {
  public:
   SampleTicks() = default;
@@ -55,7 +55,7 @@ class SampleTicks {
     return !ahead_.empty() && work.from_epoch == epoch_ && work.to_epoch == epoch_ &&
            IsNear(work.from_ticks) && IsNear(work.to_ticks);
   }
-  // The first snapshot that is after the work's end; *guess: it is likely there.
+  // Returns the first snapshot after the end of the work. *guess is tried first.
   size_t FirstAfter(const Work& work, size_t* guess) const {
     const int64_t at = Ahead(work.to_ticks);
     const size_t g = *guess;
@@ -63,7 +63,7 @@ class SampleTicks {
     return *guess = static_cast<size_t>(std::upper_bound(ahead_.begin(), ahead_.end(), at) -
                                         ahead_.begin());
   }
-  // What lies between a snapshot and the one before it.
+  // Returns the range between a snapshot and the previous one.
   Gap Before(size_t sample) const {
     const uint64_t after = sample == 0 ? base_ - kNear / 2 : TicksOf(sample - 1);
     const uint64_t until = sample == ahead_.size() ? base_ + kNear / 2 : TicksOf(sample);
@@ -82,7 +82,7 @@ class SampleTicks {
   static constexpr uint64_t kNear = uint64_t{1} << 62;
   uint64_t base_ = 0;
   uint32_t epoch_ = clock::kNoEpoch;
-  std::vector<int64_t> ahead_;  // of the first one; empty: they have no such places
+  std::vector<int64_t> ahead_;  // relative to the first one; empty if they have no such places
 };
 
 }  // namespace acceltrace::analysis

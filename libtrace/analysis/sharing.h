@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast commands go that share a device's link and memory: see whatif.h. Internal.
+// Computes how fast commands progress that share a device's link and memory, see whatif.h.
+// Internal.
 #ifndef LIBTRACE_ANALYSIS_SHARING_H_
 #define LIBTRACE_ANALYSIS_SHARING_H_
 
@@ -13,7 +14,8 @@
 
 namespace acceltrace::analysis {
 
-// ns that a command keeps each resource for, and alone_ns: it takes no less by its own means.
+// How many ns a command occupies each resource. alone_ns is the least time that it takes by its own
+// means.
 struct Use {
   double memory_ns = 0, to_device_ns = 0, from_device_ns = 0, alone_ns = 0, stretch = 1;
 };
@@ -22,10 +24,10 @@ class Sharing {
  public:
   explicit Sharing(size_t units) { flows_.reserve(units + 1); }
 
-  // When the first of them ends.
+  // Returns when the first command will end.
   double next_ns() const { return next_ns_; }
 
-  // Times must not decrease. False: it takes no time.
+  // Times must not decrease. Returns false if the command takes no time.
   bool Add(double at_ns, uint32_t node, const Use& use) {
     Flow flow;
     flow.node = node;
@@ -40,7 +42,7 @@ class Sharing {
     return true;
   }
 
-  // The first that ends, at next_ns(): its node.
+  // Removes the command that ends at next_ns() and returns its node.
   uint32_t Remove() {
     Progress(next_ns_);
     const uint32_t node = flows_[first_].node;
@@ -74,7 +76,7 @@ class Sharing {
     FillAll();
   }
 
-  // What FillAll() makes of one that is alone, which is most of the time.
+  // A fast path for a single command, the most frequent case, with the result of FillAll().
   void FillOne() {
     Flow& flow = flows_.front();
     flow.fixed = true;
@@ -114,7 +116,8 @@ class Sharing {
     }
   }
 
-  // Until something is used up, or one is as fast as it can be: how many that stops.
+  // Increases the rates until a resource is used up or a command is as fast as it can be. Returns
+  // how many commands that stops.
   size_t Grow(std::array<double, kShared>* room) {
     double step = kInfinite;
     std::array<double, kShared> load{};

@@ -14,15 +14,15 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Of each kind so many are looked at, spread over all.
+// Number of ranges of each kind that are examined, evenly distributed.
 constexpr size_t kLookedAt = 512;
-// A part is named if it explains so much of what the slow ones take longer.
+// A part is named if it explains this share of the additional time.
 constexpr double kWorthNaming = 0.05;
 constexpr char kComputes[] = "computing between calls";
 constexpr char kSleeps[] = "waiting outside between calls";
 constexpr char kWaitsForCpu[] = "waiting for a CPU";
 
-// An untrusted file may have any times.
+// Avoids overflow, since an untrusted file may have any times.
 double Apart(int64_t from_ns, int64_t to_ns) {
   return static_cast<double>(to_ns) - static_cast<double>(from_ns);
 }
@@ -48,7 +48,7 @@ class Finding {
     }
   }
 
-  // False: none of them is slow.
+  // Returns false if none of them is slow.
   bool Compare(std::vector<uint32_t> ranges, SlowRanges* found) {
     std::sort(ranges.begin(), ranges.end(),
               [this](uint32_t a, uint32_t b) { return Length(a) < Length(b); });
@@ -78,7 +78,7 @@ class Finding {
                : length_ns;
   }
 
-  // Averages; returns that of the lengths.
+  // Computes averages; returns that of the lengths.
   double Add(const std::vector<uint32_t>& ranges, Sums* host, Sums* device) const {
     const size_t step = (ranges.size() + kLookedAt - 1) / kLookedAt;
     double count = 0, all_ns = 0;
@@ -101,7 +101,7 @@ class Finding {
       auto call = std::lower_bound(calls->second.begin(), calls->second.end(), at_ns,
                                    [&](uint32_t c, int64_t ns) { return api.begin_ns[c] < ns; });
       for (; call != calls->second.end() && api.end_ns[*call] <= end_ns; ++call) {
-        if (api.begin_ns[*call] < at_ns) continue;  // within the one before
+        if (api.begin_ns[*call] < at_ns) continue;  // within the previous one
         AddBetween(tid, at_ns, api.begin_ns[*call], host);
         Sum& sum = (*host)[model_.strings.Get(api.name[*call])];
         sum.ns += Apart(api.begin_ns[*call], api.end_ns[*call]), ++sum.count;

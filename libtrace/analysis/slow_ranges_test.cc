@@ -12,8 +12,8 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000, kApart = 100'000;
 
-// Ranges in each of which one job is launched and a wait follows; each tenth one copies besides,
-// and computes 5 us longer between its calls.
+// Ranges that each launch a job and wait for it. Every tenth one also copies, and computes 5 us
+// longer between its calls.
 std::unique_ptr<model::Model> Made(uint32_t count) {
   TraceBuilder builder;
   builder.AddDevice();

@@ -11,15 +11,15 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Bounds far outside of any trace (a device without clock samples) must not overflow.
+// Bounds far outside of any trace (as of a device without clock samples) must not overflow.
 int64_t Saturated(__int128 value) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   return value < kMin ? kMin : value > kMax ? kMax : static_cast<int64_t>(value);
 }
 
-// One of lo, mid, hi of every span, sorted; then its statistics into the same
-// member of each field of *stats.
+// Computes the statistics of one of lo, mid or hi, and stores them in the same member of each field
+// of *stats.
 void SummariseOne(std::vector<int64_t> values, int64_t Span::*which, Stats* stats) {
   __int128 total = 0;
   for (const int64_t value : values) total += value;
@@ -34,7 +34,7 @@ void SummariseOne(std::vector<int64_t> values, int64_t Span::*which, Stats* stat
   stats->p99.*which = rank(99);
   stats->max.*which = values.back();
   stats->total.*which = Saturated(total);
-  // Rounded to nearest, so that a mean of equal values is that value.
+  // Rounded to nearest, so that the mean of equal values is that value.
   const __int128 n = static_cast<__int128>(values.size());
   stats->mean.*which = Saturated((total >= 0 ? total + n / 2 : total - n / 2) / n);
 }
@@ -55,17 +55,17 @@ Span& Span::operator+=(const Span& other) {
 
 Amount Amount::Within(const Amount& whole) const {
   Amount cut{std::max(lo, 0.0), mid, std::min(hi, whole.hi)};
-  // Contradicting data: an interval stays one.
+  // The data contradict themselves; keep a valid interval.
   cut.hi = std::max(cut.hi, cut.lo);
   cut.mid = std::clamp(cut.mid, cut.lo, cut.hi);
   return cut;
 }
 
 Span Amount::Round() const {
-  // What a double of a trace's length cannot resolve is no doubt of the clock's.
+  // Differences below the resolution of a double are not an uncertainty of the clock.
   constexpr double kNoise = 1e-6;
   const auto whole = [](double ns) {
-    // Nearly all: no more than half of what would not fit.
+    // Nearly always; other values are limited to half of the range.
     if (std::abs(ns) < 0x1p62) return static_cast<int64_t>(ns);
     return Saturated(static_cast<__int128>(ns));
   };
@@ -84,7 +84,7 @@ Amount Less(const Amount& whole, const Amount& part) {
 Ratio ShareOf(const Amount& part, const Amount& whole) {
   const auto share = [](double a, double b) { return b > 0 ? std::clamp(a / b, 0.0, 1.0) : 0; };
   Ratio ratio{share(part.lo, whole.hi), share(part.mid, whole.mid), share(part.hi, whole.lo)};
-  // A whole that may be nothing leaves the share open.
+  // If the whole may be nothing, the share can be anything.
   if (whole.lo <= 0 && part.hi > 0) ratio.hi = 1;
   ratio.mid = std::clamp(ratio.mid, ratio.lo, std::max(ratio.lo, ratio.hi));
   return ratio;
@@ -104,7 +104,7 @@ Ratio PerSecond(double count, const Amount& time) {
     return ns > 0 ? count * 1e9 / ns : std::numeric_limits<double>::infinity();
   };
   Ratio ratio{rate(time.hi), rate(time.mid), rate(time.lo)};
-  // Nothing was seen of the time: what can be said is "at least".
+  // If the time may be nothing, only a lower bound is known.
   if (std::isinf(ratio.mid)) ratio.mid = ratio.lo;
   return ratio;
 }

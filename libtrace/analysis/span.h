@@ -2,12 +2,11 @@
 //
 // Durations with bounds, and their statistics.
 //
-// A duration between two host times is exact; one that crosses clocks is as
-// uncertain as its two ends: [b.lo - a.hi, b.hi - a.lo]. Order statistics of the
-// true durations lie between those of the lower and those of the upper bounds,
-// and so does the mean: that is what Summarise() uses. What cannot be negative has
-// no negative bound: a duration between two things that happen in order is cut off
-// at 0, unless all of it lies below (a violation, reported as such by causality.h).
+// A duration between two host times is exact; one that crosses clocks is as uncertain as both of
+// its ends: [b.lo - a.hi, b.hi - a.lo]. Order statistics of the true durations are between those of
+// the lower and those of the upper bounds, and so is the mean, which is what Summarise() uses. A
+// duration between two things that happen in order is cut off at 0, unless it is entirely negative
+// (a violation, which causality.h reports).
 #ifndef LIBTRACE_ANALYSIS_SPAN_H_
 #define LIBTRACE_ANALYSIS_SPAN_H_
 
@@ -22,13 +21,12 @@ struct Span {
   int64_t lo_ns = 0, mid_ns = 0, hi_ns = 0;
 
   static Span Exact(int64_t ns) { return {ns, ns, ns}; }
-  // The larger distance from mid to a bound.
+  // Returns the larger distance from mid to a bound.
   int64_t ErrorNs() const;
   Span& operator+=(const Span& other);
 };
 
-// A sum of durations, in ns with fractions: were each of them rounded outwards, the
-// rounding would add up.
+// A sum of durations, in ns with fractions, since rounding each of them outwards would add up.
 struct Amount {
   double lo = 0, mid = 0, hi = 0;
 
@@ -36,12 +34,12 @@ struct Amount {
     lo += other.lo, mid += other.mid, hi += other.hi;
     return *this;
   }
-  // This of several that make up `whole`: no more than it, and none of it below 0.
+  // Limits this part of `whole`, so that all parts are at least 0 and no more than it.
   Amount Within(const Amount& whole) const;
-  // Whole ns, outwards.
+  // Rounds outwards to whole ns.
   Span Round() const;
 };
-// What is left of a whole when parts of it are taken away, at least 0.
+// Returns what remains of a whole without a part of it, at least 0.
 Amount Less(const Amount& whole, const Amount& part);
 // A span that is known, as an amount.
 inline Amount ToAmount(const Span& span) {
@@ -49,24 +47,25 @@ inline Amount ToAmount(const Span& span) {
           static_cast<double>(span.hi_ns)};
 }
 
-// A share, a rate: without dimension or by the second. hi may be infinite.
+// A share or a rate: dimensionless or per second. hi may be infinite.
 struct Ratio {
   double lo = 0, mid = 0, hi = 0;
 };
-// Of the whole that it is a part of: [0, 1]. 0 when the whole may be nothing.
+// Returns the share of a whole that a part has, in [0, 1]. It is 0 if the whole may be nothing.
 Ratio ShareOf(const Amount& part, const Amount& whole);
-// Of a sum that it is one of the addends of: the others' bounds do not widen it twice.
+// Returns the share of a sum that one of its addends has: bounds of the other addends count only
+// once.
 Ratio ShareOfSum(const Amount& part, const Amount& sum);
-// So many of something in that time.
+// Returns a count per second.
 Ratio PerSecond(double count, const Amount& time);
-// As a part of a rate that is known exactly; all 0 when it is not known.
+// Returns the part of an exactly known peak; all 0 if it is not known.
 Ratio OfPeak(const Ratio& rate, double peak);
 
-// A host time as an interval without width.
+// Returns a host time as an interval without width.
 inline model::Interval At(int64_t host_ns) { return {host_ns, host_ns, host_ns}; }
 
 Span Between(const model::Interval& from, const model::Interval& to);
-// From one thing to another that comes after it: nothing of it is below 0, unless all is.
+// Returns the time from one event to a later one, cut off at 0 unless it is entirely negative.
 Span Lapse(const model::Interval& from, const model::Interval& to);
 
 struct Stats {
@@ -74,9 +73,9 @@ struct Stats {
   Span min, mean, p50, p90, p99, max, total;
 };
 
-// Percentiles by nearest rank. Reorders nothing; costs three sorts of a copy.
+// Uses percentiles by nearest rank. Makes three copies to sort.
 Stats Summarise(const std::vector<Span>& spans);
-// Of durations that are known exactly.
+// Does the same for exactly known durations.
 Stats SummariseExact(std::vector<int64_t> exact_ns);
 
 }  // namespace acceltrace::analysis

@@ -13,7 +13,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Of Student's distribution, two-sided 95 %, by degrees of freedom.
+// Student's distribution, two-sided 95 %, by degrees of freedom.
 double StudentsT(size_t freedom) {
   constexpr double kT[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                            2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
@@ -21,7 +21,7 @@ double StudentsT(size_t freedom) {
   return freedom <= std::size(kT) ? kT[freedom - 1] : 2.0;
 }
 
-// What is made of one, on whichever thread.
+// The results of one stretch, computed on any thread.
 struct Analysed {
   Status status;
   std::unique_ptr<model::Model> model;
@@ -34,7 +34,7 @@ Analysed Analyse(const model::PartialTrace& trace, const model::Stretch& stretch
   one.status = model.status();
   if (!model.ok()) return one;
   one.model = std::move(*model);
-  // Laws are of the whole, which was not read.
+  // Laws apply to the whole trace, which was not read.
   const std::vector<Law> none;
   one.report = ComputeLimits(*one.model, &none);
   return one;
@@ -145,7 +145,7 @@ class Collector {
     }
   }
 
-  // Where a stretch does not name something it gains nothing there.
+  // A stretch that does not name a resource gains nothing by it.
   Ratio OverAll(Weighted* sum) const {
     if (weight_ > sum->weight) sum->estimate.Add(weight_ - sum->weight, {0, 0, 0});
     return sum->estimate.Value();
@@ -169,19 +169,20 @@ class Collector {
                      [](const auto& a, const auto& b) { return a.share.mid > b.share.mid; });
   }
 
-  // The sentence.
+  // Writes the sentence.
   void Say() {
     const size_t all = result_.each.size();
     const auto withheld = static_cast<size_t>(
         std::count_if(result_.each.begin(), result_.each.end(), [](const Stretches::One& one) {
           return one.withheld || (!one.named && one.limiter.rfind("inconclusive", 0) == 0);
         }));
-    // What was recorded cannot show it, of a device that is not seen inside: no fault of the trace.
+    // If a device is not observed inside, the recording cannot show its limits, which is no fault
+    // of the trace.
     if (all > 0 && 2 * beyond_sources_ >= all) {
       result_.text = beyond_text_;
       return;
     }
-    // What most of the run is withheld of says nothing of the rest.
+    // If the verdict is withheld for most of the run, the rest is not representative.
     if (2 * withheld >= all || weight_ <= 0) {
       result_.withheld = true;
       result_.text = fmt::format("inconclusive: {} of {} stretches say too little", withheld, all);
@@ -199,7 +200,7 @@ class Collector {
         100 * best.share.hi);
     if (result_.gains.size() > 1) {
       const Stretches::Gain& second = result_.gains[1];
-      // Within what the choice of stretches, or the replays, leave open.
+      // The two differ by less than the choice of stretches or the replays leave open.
       const bool close = second.share.mid >= (1 - Limiter::kClose) * best.share.mid ||
                          second.share.hi > best.share.lo;
       if (close && second.share.mid >= Limiter::kLeast) {
@@ -219,9 +220,9 @@ class Collector {
   SampledShare tracer_;
   std::map<Resource, Weighted> gains_;
   std::map<std::pair<std::string, std::string>, Advised> advice_;
-  size_t beyond_sources_ = 0;  // stretches of which no recorded source can show what limits them
+  size_t beyond_sources_ = 0;  // stretches whose limit no recorded source can show
   std::string beyond_text_;
-  double weight_ = 0;  // of the stretches that name their gains
+  double weight_ = 0;  // of the stretches that have gains
   std::vector<int64_t> latencies_ns_;
 };
 

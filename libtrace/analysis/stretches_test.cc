@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kBegin = 50'000'000, kEach = 30'000;
 
-// Jobs one after the other: each takes `copy_ns` of copying and `matrix_ns` of computing; in the
-// second half copying takes `later_ns`.
+// Successive jobs that each take `copy_ns` of copying and `matrix_ns` of computing; in the second
+// half copying takes `later_ns`.
 test::TraceBuilder Run(uint32_t jobs, int64_t copy_ns, int64_t matrix_ns, int64_t later_ns) {
   test::TraceBuilder builder;
   builder.AddDevice();

@@ -11,7 +11,8 @@ namespace {
 
 using proto::Packet;
 
-// Packets of the small kinds that are read from each end; more of them are counters' middles.
+// Limits the packets of small kinds that are read from each end; any further ones are counters in
+// the middle.
 constexpr size_t kMaxRead = 512;
 
 // The first and the last value of each counter of a device.
@@ -22,7 +23,7 @@ struct CounterEnds {
     const auto columns = static_cast<size_t>(batch.counter_size());
     const auto rows = static_cast<size_t>(batch.time_ticks_delta_size());
     const auto entries = static_cast<size_t>(batch.value_delta_size());
-    // A batch without values: all of them are zero.
+    // A batch without values has only zeros.
     if (columns == 0 || rows == 0 || (entries != 0 && entries != columns * rows)) return;
     for (size_t c = 0; c < columns; ++c) {
       uint64_t value = 0, first = 0;
@@ -34,7 +35,7 @@ struct CounterEnds {
       }
       auto& ends =
           by_counter.try_emplace(batch.counter(static_cast<int>(c)), first, value).first->second;
-      // Sources take turns in the stream; counters only rise.
+      // Sources alternate in the stream, but counters only increase.
       ends = {std::min(ends.first, first), std::max(ends.second, value)};
     }
   }
@@ -127,7 +128,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
   summary.bytes = file->bytes();
   summary.events = file->events();
   std::map<std::string, uint64_t> tables;
-  std::map<uint32_t, std::vector<size_t>> small;  // places by body
+  std::map<uint32_t, std::vector<size_t>> small;  // indexes of packets by body
   const std::vector<stream::PacketPlace>& packets = file->packets();
   for (size_t i = 0; i < packets.size(); ++i) {
     const uint32_t body = packets[i].body;
@@ -142,7 +143,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
   proto::TraceInfo info;
   proto::Accounts accounts;
   std::map<uint32_t, DeviceEnds> devices;
-  uint64_t recorded = 0;  // by the records of losses: they repeat what the accounts sum up
+  uint64_t recorded = 0;  // by loss records, which repeat what the accounts sum up
   for (const auto& [body, places] : small) {
     for (size_t i = 0; i < places.size(); ++i) {
       if (i >= kMaxRead && i + kMaxRead < places.size()) continue;
@@ -157,7 +158,7 @@ std::optional<Summary> SummariseFile(const std::string& path) {
       }
     }
   }
-  // What these say decides; without them the file has to be read to say what is wrong.
+  // These are needed; without them the whole file has to be read to find out what is wrong.
   if (small[Packet::kInfo].empty() || small[Packet::kAccounts].empty()) return std::nullopt;
   summary.command = Joined(info.command());
   summary.host = info.host();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in a trace, in a moment?
+// What is in a trace, at a glance?
 //
-// A file with a footer is not read but for its beginning, its end, and what the index says holds
-// descriptions, accounts, losses and counter snapshots: as long for a large trace as for a small
-// one.
+// Of a file with a footer, only the beginning, the end, and the packets with descriptions,
+// accounts, losses and counter snapshots are read, so that it takes the same time for large and
+// small traces.
 #ifndef LIBTRACE_ANALYSIS_SUMMARY_H_
 #define LIBTRACE_ANALYSIS_SUMMARY_H_
 
@@ -22,19 +22,20 @@ namespace acceltrace::analysis {
 struct Summary {
   std::string command, host;
   uint64_t bytes = 0, packets = 0, events = 0;
-  std::vector<std::pair<std::string, uint64_t>> tables;  // events by kind, as they were written
-  std::optional<int64_t> length_ns;                      // from the recording's begin to its end
+  std::vector<std::pair<std::string, uint64_t>> tables;  // events by kind, as written
+  std::optional<int64_t> length_ns;                      // length of the recording
   uint64_t lost = 0, bad = 0;
   std::vector<std::pair<std::string, uint64_t>> losing;  // hops with losses
   struct Unit {
     std::string device, unit;
     double busy_share = 0;  // of the time between the first and the last counter snapshot
   };
-  std::vector<Unit> units;  // the busiest first; none without counters
-  bool from_index = true;   // else all of it was read
+  std::vector<Unit> units;  // the busiest first; empty without counters
+  bool from_index = true;   // otherwise, the whole file was read
 };
 
-// Nothing if the file has no footer, or one that does not fit: then it has to be read.
+// Returns nullopt if the file has no footer or one that does not match; the whole file has to be
+// read then.
 std::optional<Summary> SummariseFile(const std::string& path);
 Summary SummariseReport(const Report& report);
 

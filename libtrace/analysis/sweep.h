@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long is which of several states on, when the edges of what makes them up are known as
-// intervals?
+// How long do states last if the edges of their pieces are only known as intervals?
 //
-// A state is on while any of its pieces is. At an instant it is certainly on if one of them
-// began before, whatever the true edges are, and ends after; it is possibly on if one of them
-// may have. Time in which a condition on the states certainly holds is a lower bound of the
-// time in which it does, and likewise above, in whatever order the edges truly lie. The
-// estimate takes each edge where its middle is.
+// A state is on while any of its pieces is. At an instant it is certainly on if, whatever the true
+// edges are, a piece has begun before and ends after it; it is possibly on if this holds for some
+// edges. The time in which a condition on the states certainly holds is a lower bound of the time
+// in which it does, and the possible time an upper bound, in whatever order the true edges are. The
+// estimate uses the middle of each edge.
 #ifndef LIBTRACE_ANALYSIS_SWEEP_H_
 #define LIBTRACE_ANALYSIS_SWEEP_H_
 
@@ -26,7 +25,7 @@ struct Edge {
   int64_t lo = 0, mid = 0, hi = 0;
 };
 
-// States as bits: of one instant.
+// The states at one instant, as bits.
 struct States {
   uint32_t certain = 0, possible = 0, likely = 0;
 
@@ -39,11 +38,11 @@ class Sweep {
  public:
   static constexpr int kMostStates = 16;
 
-  // Room for so many pieces; what is not used costs nothing.
+  // Reserves memory for a number of pieces; what is not used is not touched.
   void Reserve(size_t pieces) { near_.reserve(6 * pieces); }
 
   void Add(int state, const Edge& from, const Edge& to) {
-    if (from.lo == from.hi && to.lo == to.hi) {  // known: one piece for all senses
+    if (from.lo == from.hi && to.lo == to.hi) {  // the edges are known: one piece for all senses
       if (from.lo < to.lo) Push(state, kAll, from.lo, to.lo);
       return;
     }
@@ -51,7 +50,7 @@ class Sweep {
     AddLikely(state, from.mid, to.mid);
   }
   void AddBounds(int state, const Edge& from, const Edge& to) {
-    // A piece may be too short for what is known of its edges.
+    // A piece may be shorter than the uncertainty of its edges.
     if (from.hi < to.lo) Push(state, kCertain, from.hi, to.lo);
     if (from.lo < to.hi) Push(state, kPossible, from.lo, to.hi);
   }
@@ -59,7 +58,7 @@ class Sweep {
     if (from < to) Push(state, kLikely, from, to);
   }
 
-  // visit(from, to, states): each stretch without an edge, in order.
+  // Calls visit(from, to, states) for each interval without an edge, in order.
   template <typename Visit>
   void Run(const Visit& visit) {
     if (!far_.empty()) {
@@ -81,8 +80,8 @@ class Sweep {
     Sense sense;
     int8_t by;
   };
-  // Of one that is packed: the state, the sense, whether it goes on; above, its distance from the
-  // first one.
+  // A packed change has the state, the sense and the direction in its low bits, and its distance
+  // from the first one above them.
   static constexpr int kCodeBits = 7;
   static constexpr uint64_t kMiddle = uint64_t{1} << (63 - kCodeBits);
 
@@ -126,19 +125,19 @@ class Sweep {
                       static_cast<uint64_t>(state));
       return;
     }
-    // Damaged data may lie anywhere.
+    // Damaged data may be too far apart for packing.
     for (const uint64_t packed : near_) far_.push_back(Unpacked(packed));
     std::vector<uint64_t>().swap(near_);
     far_.push_back({at, static_cast<uint8_t>(state), sense, static_cast<int8_t>(on != 0 ? 1 : -1)});
   }
 
   int64_t base_ = 0;
-  std::vector<uint64_t> near_;  // all of them, or none
+  std::vector<uint64_t> near_;  // has either all changes or none
   std::vector<Change> far_;
 };
 
-// Time by what was on: what it counts as is decided once for each of the few combinations of states
-// that there are.
+// Sums up time by state. What a state means only has to be decided once for each of the few
+// combinations of states that occur.
 class StateTimes {
  public:
   void Add(const States& on, int64_t ns) {
@@ -148,7 +147,7 @@ class StateTimes {
     }
     last_->ns += ns;
   }
-  // visit(states, ns)
+  // Calls visit(states, ns) for each combination.
   template <typename Visit>
   void Each(const Visit& visit) const {
     for (const auto& [key, time] : times_) {

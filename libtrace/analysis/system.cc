@@ -57,7 +57,8 @@ std::vector<SystemCounterUse> ComputeCounterUse(const model::SystemTables& syste
   return uses;
 }
 
-// The group of a process at a time; before the first time that it was recorded, that one.
+// Finds the group of a process at a time. Before the first recorded time, it is assumed to be that
+// of the first one.
 class Groups {
  public:
   explicit Groups(const std::vector<model::ProcessGroup>& groups) : groups_(groups) {}
@@ -76,7 +77,7 @@ class Groups {
   const std::vector<model::ProcessGroup>& groups_;
 };
 
-// The processes of each group, by group.
+// Returns the processes of each group, sorted by group.
 std::vector<std::pair<uint32_t, uint32_t>> MembersOf(
     const std::vector<model::ProcessGroup>& groups) {
   std::vector<std::pair<uint32_t, uint32_t>> members;
@@ -87,7 +88,7 @@ std::vector<std::pair<uint32_t, uint32_t>> MembersOf(
   return members;
 }
 
-// What the groups had devices do, by group: those that did. Group 0 is in it.
+// Sums up the work on devices by group, including group 0.
 std::map<uint32_t, GroupUse> WorkByGroup(const model::Model& model) {
   const Groups groups(model.system.groups);
   std::map<uint32_t, GroupUse> uses = {{0, {}}};

@@ -29,12 +29,13 @@ ThreadState StateOf(uint32_t state) {
   }
 }
 
-// Recorded of a thread as it was at a time. If it went on, a later row says the same, and more.
+// The state of a thread when a snapshot was taken. If it continued, a later row repeats it and has
+// more.
 bool IsOpen(const ThreadRuns& runs, uint32_t row) {
   return runs.left[row] == Row::STATE_RUNNING || runs.begin_ns[row] == runs.end_ns[row];
 }
 
-// Cuts what lies before the end of the last one.
+// Cuts intervals where the previous one ends.
 class Intervals {
  public:
   void Add(int64_t begin_ns, int64_t end_ns, ThreadState state, uint32_t run) {
@@ -164,7 +165,7 @@ std::vector<ThreadInterval> ThreadIntervals(const ThreadRuns& runs, uint32_t fir
     const int64_t begin_ns = runs.begin_ns[row];
     const int64_t ready_ns = begin_ns - static_cast<int64_t>(runs.ready_ns[row]);
     const int64_t away_ns = runs.AwayNs(row);
-    // A number that is used again is another thread's.
+    // A reused number belongs to another thread.
     if (!intervals.empty() && !ended) {
       intervals.Add(intervals.end_ns(), away_ns, ThreadState::kUnknown, row);
     }

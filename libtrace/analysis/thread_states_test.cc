@@ -15,7 +15,8 @@ struct Runs {
   model::Model model;
   model::ThreadRuns& runs = model.system.runs;
 
-  // From away_ns on in `away`, runnable from ready_ns on, on a CPU from begin_ns to end_ns.
+  // The thread is in state `away` from away_ns on, runnable from ready_ns on, and on a CPU from
+  // begin_ns to end_ns.
   void Add(uint32_t away, int64_t away_ns, int64_t ready_ns, int64_t begin_ns, int64_t end_ns,
            uint32_t left, uint32_t tid = 7) {
     runs.begin_ns.push_back(begin_ns);
@@ -65,7 +66,7 @@ TEST_CASE("a row that was lost is a stretch that nothing is known of") {
   CHECK(t.Text() ==
         "sleeping 0-8, runnable 8-10, running 10-20, unknown 20-90, blocked 90-95, "
         "runnable 95-96, running 96-100");
-  // Nor is the first row's beginning guessed.
+  // The beginning of the first row is not guessed, either.
   Runs first;
   first.Add(Row::STATE_UNKNOWN, 5, 5, 10, 20, Row::STATE_SLEEPING);
   CHECK(first.Text() == "runnable 5-10, running 10-20");
@@ -87,7 +88,7 @@ TEST_CASE("a thread as it was at a snapshot gives way to what it went on to do")
   const std::string whole =
       "sleeping 0-8, runnable 8-10, running 10-20, sleeping 20-30, runnable 30-31, running 31-40";
   CHECK(t.Text() == whole);
-  // At the end of the recording it stays.
+  // It stays asleep until the end of the recording.
   t.Add(Row::STATE_SLEEPING, 40, 60, 60, 60, Row::STATE_SLEEPING);
   CHECK(t.Text() == whole + ", sleeping 40-60");
 }
@@ -138,7 +139,7 @@ TEST_CASE("the foremost of many are those that sorting all of them gives") {
     Foremost<std::pair<int, int>, decltype(before)> foremost(before);
     std::vector<std::pair<int, int>> all;
     for (int i = 0; i < count; ++i) {
-      all.emplace_back(i * 7919 % 1000, i);  // many are alike
+      all.emplace_back(i * 7919 % 1000, i);  // many are equal
       foremost.Add(all.back());
     }
     std::stable_sort(all.begin(), all.end(), before);

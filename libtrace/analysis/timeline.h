@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The points that every job passes, in the order in which it must. Latency measures between them,
+// The points that every job passes, in their necessary order. Latency measures between them,
 // causality checks their order.
 #ifndef LIBTRACE_ANALYSIS_TIMELINE_H_
 #define LIBTRACE_ANALYSIS_TIMELINE_H_
@@ -25,7 +25,7 @@ enum Point {
   kDeviceIrq,       // device: interrupt sent
   kIrq,             // host: handler ran
   kConsumed,        // host: driver consumed the completion entry
-  kWake,            // host: the thread that waited goes on
+  kWake,            // host: the waiting thread continues
   kApiEnd,          // host: the call that waited returns
   kNumPoints
 };
@@ -38,17 +38,17 @@ struct Timeline {
   std::array<bool, kNumPoints> seen{};
   std::array<model::Interval, kNumPoints> at{};
   std::array<uint64_t, kNumPoints> ticks{};  // device points only
-  std::array<uint32_t, kNumPoints> epoch{};  // likewise: of which count they are
-  std::array<Mark, kNumPoints> mark{};       // likewise
+  std::array<uint32_t, kNumPoints> epoch{};  // device points only: the count they belong to
+  std::array<Mark, kNumPoints> mark{};       // device points only
 };
 
-// Those of one job after the other. Of some hundred KB: not for the stack.
+// Builds the timelines of jobs. Takes some hundred KB, so it must not be on the stack.
 class JobTimelines {
  public:
   explicit JobTimelines(const model::Model& model);
-  JobTimelines(JobTimelines&&) = delete;  // it is large
+  JobTimelines(JobTimelines&&) = delete;  // too large to move
 
-  // job: row in model.jobs. Good until the next call.
+  // `job` is a row in model.jobs. The result is valid until the next call.
   const Timeline& Of(size_t job);
   const model::Model& model() const { return model_; }
 
@@ -62,7 +62,7 @@ class JobTimelines {
   Cursor<uint8_t> on_device_, has_irq_;
   Cursor<int64_t> submit_ns_, doorbell_ns_, irq_ns_, complete_ns_, wake_ns_;
   MarkCursor doorbell_, fetched_, first_start_, last_end_, completion_, irq_;
-  // Of calls.
+  // Columns of API calls.
   Cursor<uint8_t> began_before_, open_;
   Cursor<int64_t> begin_ns_, end_ns_;
 };

@@ -8,14 +8,14 @@ namespace {
 
 constexpr uint64_t kMaxWorkNs = uint64_t{1} << 61;  // so that a sum cannot overflow
 constexpr char kTracepoint[] = "tracepoint";
-constexpr double kHardly = 0.01;  // of a time that was slept
+constexpr double kHardly = 0.01;  // of a time in which the lane slept
 
 Cost FromPs(double cost_ps, double error_ps) {
   return {std::max(0.0, cost_ps - error_ps) / 1e3, cost_ps / 1e3, (cost_ps + error_ps) / 1e3};
 }
 
-// The host events that each had one event of this kind: a bit for each HostBatch.Kind, 0 = none,
-// they are the library's. Others were recorded along with one.
+// Returns the kinds of host events that each had one event of this kind, as bits by HostBatch.Kind;
+// 0 for events of the library. Other host events were recorded along with one of these.
 uint64_t KindsOf(const proto::Accounts::EventCost& cost) {
   static_assert(proto::HostBatch::Kind_MAX < TracerEvent::kApi);
   uint64_t kinds = 0;
@@ -38,8 +38,8 @@ TracerWork::TracerWork(const model::Model& model) {
   ReadRecorder(accounts);
 }
 
-// Events and rows need not be as many: one event may describe a whole job, and events that were
-// lost cost as well. Each row takes its part of what all events of its kinds cost.
+// There may be more events than rows or fewer: one event may describe a whole job, and lost events
+// cost time, too. Each row gets its share of the cost of all events of its kinds.
 void TracerWork::ReadCosts(const proto::Accounts& accounts) {
   std::array<double, TracerEvent::kApi + 1> rows{};
   for (const TracerEvent& event : events_) ++rows[event.kind];
@@ -67,7 +67,7 @@ void TracerWork::ReadRecorder(const proto::Accounts& accounts) {
     begin_ns += accounts.work_begin_ns_delta(i);
     const int64_t end_ns =
         begin_ns + static_cast<int64_t>(std::min(accounts.work_ns(i), kMaxWorkNs));
-    // An untrusted file: what is out of order is not believed.
+    // The file is untrusted, so intervals that are out of order are ignored.
     if (begin_ns < last_end_ns || end_ns <= begin_ns) continue;
     last_end_ns = end_ns;
     const uint32_t wakes = accounts.work_wakes_size() > 0 ? accounts.work_wakes(i) : 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tracer did while it recorded: its events on the traced threads, each with the cost
-// that was calibrated for its kind, and the stretches in which the recorder had a CPU.
+// What the tracer did during the recording: its events on the traced threads, each with the
+// calibrated cost of its kind, and the intervals in which the recorder had a CPU.
 #ifndef LIBTRACE_ANALYSIS_TRACER_WORK_H_
 #define LIBTRACE_ANALYSIS_TRACER_WORK_H_
 
@@ -14,19 +14,19 @@
 
 namespace acceltrace::analysis {
 
-// Costs as low, as likely and as high as the calibration allows.
+// The lowest, most likely and highest cost according to the calibration.
 enum Estimate { kLow, kMid, kHigh, kNumEstimates };
 using Cost = std::array<double, kNumEstimates>;  // ns
 
 struct TracerEvent {
-  // Of the library: a call's begin or end, a range, a mark.
+  // The kind of the library's events: begin or end of a call, a range, a mark.
   static constexpr uint32_t kApi = 32;
   int64_t at_ns;
   uint32_t tid;
-  uint32_t kind;  // kApi, or of the driver: HostBatch.Kind
+  uint32_t kind;  // kApi or, for the driver's events, HostBatch.Kind
 };
 
-// [begin_ns, end_ns): the recorder had cpu_ns of it, wake-ups included.
+// The recorder used cpu_ns of CPU time in [begin_ns, end_ns), including wake-ups.
 struct RecorderWork {
   int64_t begin_ns, end_ns;
   uint32_t cpu;
@@ -37,11 +37,14 @@ class TracerWork {
  public:
   explicit TracerWork(const model::Model& model);
 
-  // False for a trace without calibrated costs.
+  // False if the trace has no calibrated costs.
   bool known() const { return known_; }
-  const std::vector<TracerEvent>& events() const { return events_; }       // by time
-  const std::vector<RecorderWork>& recorder() const { return recorder_; }  // by time, disjoint
-  // Those of one thread.
+  const std::vector<TracerEvent>& events() const { return events_; }  // sorted by time
+  const std::vector<RecorderWork>& recorder() const {
+    return recorder_;
+  }  // sorted by time,
+     // disjoint
+  // Returns the events of one thread.
   const std::vector<TracerEvent>& EventsOf(uint32_t tid) const;
   const Cost& CostOf(const TracerEvent& event) const { return cost_ns_[event.kind]; }
   uint64_t wakes() const { return wakes_; }
@@ -59,28 +62,28 @@ class TracerWork {
   uint64_t wakes_ = 0;
 };
 
-// Some time: one in which the traced threads need no CPU, say.
+// A time interval, for instance one in which the traced threads need no CPU.
 struct Period {
   int64_t begin_ns, end_ns;
 };
 
-// How much of the tracer's work lies between two times, for one lane: all of it where there
-// is one CPU, else what happened on one thread.
+// Computes how much of the tracer's work was between two times on a lane: all of the work if there
+// is one CPU, otherwise that on one thread.
 //
-// The recorder takes what CPU time others leave, and gives way at once to whoever wakes up; a
-// stretch of its work goes on over such pauses. Of a stretch that lies partly in what is looked at,
-// that has its part of the CPU time; where the lane hardly slept there, only what the rest of the
-// stretch has no time for. Of this the recorder is taken to have done what it could while the lane
-// slept, and the rest while the lane wanted to run, spread evenly over that time.
+// The recorder uses CPU time that others leave and yields to any thread that wakes up; an interval
+// of its work includes such pauses. If an interval is only partly within the examined period, that
+// part gets its proportion of the CPU time or, if the lane hardly slept there, only what the rest
+// of the interval has no time for. The recorder is assumed to have done as much of that as possible
+// while the lane slept, and the rest while the lane wanted to run, spread evenly over that time.
 class WorkSum {
  public:
-  // tid and cpu: kEvery takes all. within: what is looked at. asleep: of the lane in it, by
-  // time, disjoint.
+  // For tid and cpu, kEvery takes all. `within` is the examined period. `asleep` is when the lane
+  // slept in it, sorted by time and disjoint.
   static constexpr uint32_t kEvery = UINT32_MAX;
   WorkSum(const TracerWork& work, uint32_t tid, Estimate estimate, const Period& within,
           const std::vector<Period>& asleep = {});
 
-  // cpu: where the thread ran. Of the recorder's work what was while the lane did not sleep.
+  // `cpu` is where the thread ran. The recorder's work only counts while the lane did not sleep.
   double Between(int64_t from_ns, int64_t to_ns, uint32_t cpu) const;
 
  private:
@@ -90,10 +93,10 @@ class WorkSum {
 
   const TracerWork& work_;
   std::vector<Period> asleep_;
-  std::vector<int64_t> slept_ns_;  // before each of them
-  std::vector<double> density_;    // of the recorder, by row: CPU time while the lane was awake
+  std::vector<int64_t> slept_ns_;  // total sleep before each of them
+  std::vector<double> density_;    // CPU time of the recorder while the lane was awake, by row
   std::vector<int64_t> at_ns_;
-  std::vector<double> sum_ns_;  // of the events before each, and one more
+  std::vector<double> sum_ns_;  // of the events before each, and the total
 };
 
 }  // namespace acceltrace::analysis

@@ -25,10 +25,10 @@ double PayloadEfficiency(uint32_t max_payload_bytes, bool to_device) {
 
 namespace {
 
-// 4 KiB, 64 KiB, 1 MiB, 16 MiB, and the rest.
+// 4 KiB, 64 KiB, 1 MiB, 16 MiB and above.
 constexpr uint64_t kClassBytes[] = {4096, 65536, 1 << 20, 16 << 20, UINT64_MAX};
 
-// Transfers of one size after the other.
+// Sums up transfers of one size class.
 class SizeTotal {
  public:
   SizeTotal(const Durations* time, uint64_t up_to_bytes) : time_(time) {
@@ -52,7 +52,7 @@ class SizeTotal {
   UnitSum time_;
 };
 
-// One direction: a unit's transfers.
+// Sums up the transfers of one unit, which has one direction.
 class DirectionTotal {
  public:
   DirectionTotal(const model::Device& device, uint32_t unit, const Durations* time)
@@ -132,7 +132,7 @@ class Sums : public TransfersSum {
 
  private:
   const model::Model& model_;
-  std::vector<std::vector<std::optional<DirectionTotal>>> units_;  // by device; those of DMA
+  std::vector<std::vector<std::optional<DirectionTotal>>> units_;  // by device; only DMA units
 };
 
 }  // namespace

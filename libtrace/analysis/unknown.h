@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds that say nothing.
+// Bounds without information.
 //
-// A time of a device whose clock was never related to the host's, or is far from what is known of
-// it, lies between bounds that are further away than any trace is long; and so do sums of such
-// times. They are numbers where there is computed with them, and no numbers for who reads them.
+// If a device's clock was never related to the host's, or a time is far from everything that is
+// known of it, its bounds are further away than any trace is long, and so are those of sums of such
+// times. Computations treat them as numbers, but they are not shown as such.
 #ifndef LIBTRACE_ANALYSIS_UNKNOWN_H_
 #define LIBTRACE_ANALYSIS_UNKNOWN_H_
 
@@ -13,12 +13,12 @@
 
 namespace acceltrace::analysis {
 
-// Three years. What libtrace/clock and libtrace/model give for "anywhere" is above it.
+// Three years. libtrace/clock and libtrace/model return larger values for "anywhere".
 inline constexpr int64_t kUnknownNs = 100'000'000'000'000'000;
 
-// Of a length, or the distance of a bound.
+// For a length, or the distance of a bound.
 inline constexpr bool IsKnown(int64_t ns) { return ns < kUnknownNs && ns > -kUnknownNs; }
-// Of a bound of something that is about `mid_ns`.
+// For a bound of a value near `mid_ns`.
 inline constexpr bool IsKnown(int64_t bound_ns, int64_t mid_ns) {
   const __int128 away = static_cast<__int128>(bound_ns) - mid_ns;
   return away < kUnknownNs && away > -kUnknownNs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices of which nothing but their jobs' ends is known: by providers.
+// Devices of third-party drivers, for which only the begin and end of jobs are known.
 #include "libtrace/analysis/report.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
@@ -12,7 +12,7 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 20'000'000;
 
-// Twenty reads, one each 100 us, which are on the disk for job_ns and take 20 us more.
+// Twenty reads, one every 100 us, which are on the disk for job_ns and take 20 us more.
 TraceBuilder ReadsOf(bool calls, bool inside, int64_t job_ns = 40'000) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -53,7 +53,7 @@ TEST_CASE("jobs on a device that is not seen inside are a class of time of their
   CHECK(run.time[kApplication].mid_ns == 19 * 40'000);
   CHECK(report.verdict.standing == Verdict::Standing::kCertain);  // 800 and 760 us
   CHECK(report.verdict.text.find("jobs were under way on devices that are not seen inside") == 0);
-  // What would help nobody can say.
+  // Nothing can be predicted.
   CHECK_FALSE(report.verdict.predicts());
   CHECK(report.advice.empty());
   CHECK(report.limiter.withheld());
@@ -67,7 +67,7 @@ TEST_CASE("calls that were not recorded may have been all of the rest") {
   const Report report = ComputeReport(*model);
   CHECK(report.breakdown.time[kUnseen].mid_ns == 20 * 40'000);
   CHECK(report.verdict.withheld());     // 1,140 us of 1,940
-  CHECK_FALSE(report.verdict.fails());  // nobody recorded them, and nothing is wrong
+  CHECK_FALSE(report.verdict.fails());  // they were not recorded, but nothing is wrong
   CHECK(report.verdict.text.starts_with("not to be seen in what was recorded: "));
   CHECK(report.verdict.text.find("API calls were not recorded") != std::string::npos);
   const auto long_jobs = Reads(false, false, 80'000);

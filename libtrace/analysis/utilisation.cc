@@ -13,11 +13,11 @@
 namespace acceltrace::analysis {
 namespace {
 
-// First fetch to last completion: by the device's own clock, if it was one count all the while,
-// else by the host's.
+// The window from the first fetch to the last completion, on the device's own clock if it had a
+// single count, otherwise on the host's.
 class Window {
  public:
-  // A time of a row of a table.
+  // A time in a row of a table.
   struct Time {
     const model::DeviceTimes* of = nullptr;
     size_t row = 0;
@@ -57,7 +57,7 @@ class Window {
   model::Interval begin_, end_;
 };
 
-// see(device, row, whether it is a job's): of each row that a window is made of.
+// Calls see(device, row, is_job) for each row that contributes to a window.
 template <typename See>
 void EachWay(const model::Model& model, See see) {
   const model::Jobs& jobs = model.jobs;
@@ -72,7 +72,7 @@ void EachWay(const model::Model& model, See see) {
   for (size_t i = 0; i < commands.size(); ++i) see(command_device[i], i, false);
 }
 
-// Of each device. Host times are read only where a device's clock was set anew.
+// Returns the window of each device. Host times are only read if a device's clock was set anew.
 std::vector<Window> FindWindows(const model::Model& model) {
   std::vector<Window> windows(model.devices.size());
   const model::DeviceTimes &fetched = model.jobs.fetched, &completion = model.jobs.completion,
@@ -98,7 +98,7 @@ std::vector<Window> FindWindows(const model::Model& model) {
   return windows;
 }
 
-// The counters of a unit against its commands.
+// Compares the counters of a unit with its commands.
 class CounterTotal {
  public:
   CounterTotal(const model::Device& device, uint32_t unit) {
@@ -129,7 +129,7 @@ class CounterTotal {
 
   void Add(const PassedCommand& command) {
     if (!check_.available || !from_.Before(command.end) || !command.head.Before(to_)) return;
-    // Not known, or not all of it in between: either way there is nothing to compare.
+    // There is nothing to compare if the interval is unknown or not entirely in between.
     if (command.head.Before(from_) || to_.Before(command.end) || !command.busy_ticks) {
       ++check_.straddling;
       return;
@@ -148,7 +148,7 @@ class CounterTotal {
   Mark from_, to_;  // the first and the last snapshot
 };
 
-// What the commands of a unit did, one after the other.
+// Sums up the commands of a unit.
 class UnitTotal {
  public:
   UnitTotal(const model::Device& device, uint32_t device_row, uint32_t unit, const Durations* time)
@@ -164,7 +164,7 @@ class UnitTotal {
     use_.limiters.assign(static_cast<size_t>(device.about.limiters_size()), 0);
   }
 
-  // In order of their starts.
+  // Must be called in order of their starts.
   void Add(const PassedCommand& command) {
     const Mark &head = command.head, &start = command.start, &end = command.end;
     several_queues_ |= use_.commands > 0 && command.queue != queue_;
@@ -183,9 +183,9 @@ class UnitTotal {
     tick_ += Durations::Of(1, 1, 1, ran);
     const double held_ticks = Ticks(head, end);
     use_.busy += Part(static_cast<double>(busy_ticks), held_ticks, ran, ran);
-    // The clock was set anew meanwhile: what the stalls leave is anything.
+    // The clock was set anew meanwhile, so that the ticks without stalls are meaningless.
     if (!one_epoch) use_.busy.hi += command.ran.hi;
-    // From its head on: the clock may have run at another rate until its start.
+    // Use the rate from its head on: it may have changed until its start.
     const Amount none = Part(0, held_ticks, held, ran);
     for (size_t s = 0; s < use_.stall_ticks.size(); ++s) {
       const uint64_t ticks = command.stall_ticks[s];
@@ -196,7 +196,7 @@ class UnitTotal {
   }
 
   UnitUse Finish(const Amount& window) {
-    // Heads are no instants where a unit waits for one queue between the commands of another.
+    // If a unit waits for one queue between the commands of another, heads are not real instants.
     Amount held = held_.sum();
     if (held_.overlaps() > 0) {
       held = ran_.sum();
@@ -205,7 +205,7 @@ class UnitTotal {
     held = held.Within(window);
     const auto cut = [&](Amount* part) {
       if (several_queues_) {
-        // Waiting in pieces: as many of them as there are commands, whoever's they are.
+        // Waits consist of pieces: as many as there are commands, of any queue.
         part->lo = std::max(0.0, std::min(part->lo, part->mid - kPartOverTicks * tick_.hi));
         part->hi = std::max(part->hi, part->mid + kPartUnderTicks * tick_.hi);
       }
@@ -233,7 +233,7 @@ class UnitTotal {
                                                   : std::numeric_limits<double>::infinity();
   }
 
-  // held: from where the part may begin, ran: from where it is likely to.
+  // `held` applies from where the part may begin, `ran` from where it is likely to begin.
   static Amount Part(double ticks, double held_ticks, const Rate& held, const Rate& ran) {
     Amount of =
         Durations::Of(ticks - kPartOverTicks, ticks,

@@ -11,7 +11,7 @@
 namespace acceltrace::analysis {
 namespace {
 
-// Whether the class is the largest whatever the true times within the bounds are.
+// Returns true if the class is the largest for all possible times within the bounds.
 bool Stands(const std::array<Span, kNumClasses>& possible, Class largest) {
   for (int c = 0; c < kNumClasses; ++c) {
     if (c != largest && possible[c].hi_ns >= possible[largest].lo_ns) return false;
@@ -19,14 +19,14 @@ bool Stands(const std::array<Span, kNumClasses>& possible, Class largest) {
   return true;
 }
 
-// That no device was used is known when whoever sees every job saw none.
+// If the source that records every job recorded none, no device was used.
 bool SawAllJobs(const Doubts& doubts) {
   return !doubts.contradiction &&
          (!(doubts.unplaced & kHostRows) || !(doubts.unplaced & (kCommandRows | kJobRows)));
 }
 
-// Work is noticed late where whoever waits for it is ready to go on and gets no CPU: that is no
-// fault of interrupts and wake-ups.
+// If a thread that waits for a job is ready but gets no CPU, the late wake-up is not the fault of
+// interrupts.
 std::string WhoHadTheCpu(const Report& report) {
   const model::Model& model = *report.model;
   const Breakdown& breakdown = report.breakdown;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What set the pace of the run, and does the trace hold enough to say so?
+// What limited the run, and is the trace complete enough to tell?
 //
-// The breakdown says which class of time is the largest in what the trace holds. What the
-// trace does not hold (damage to the file, events that were dropped, sources that were not
-// attached) could belong to other classes. Of each kind of row that is missing it is known
-// which classes more of it can make of an instant:
+// The breakdown tells which class of time is the largest in the trace. What the trace lacks (damage
+// to the file, dropped events, sources that were not attached) could belong to other classes. For
+// each kind of missing rows, these are the classes that more rows could turn an instant into:
 //
 //   commands          computing, transferring
 //   jobs              holding, notifying, ringing
 //   host events       unseen, notifying, ringing, driver
 //   API calls         runtime
 //
-// and only of an instant whose class comes later in the list of classes. Where and how long
-// rows are missing is bounded by what is there: jobs that the driver saw begin and end bound
-// their own missing commands. That gives each class a least and a greatest time. A verdict
-// stands if its class is the largest whatever the missing rows were; else it is withheld.
-// A trace that contradicts itself (orders of events that are impossible, laws of
-// conservation that are broken) bounds nothing: the verdict is withheld.
+// and only if the instant's class comes later in the list of classes. Other rows bound where and
+// how long rows are missing: jobs whose begin and end the driver recorded bound their own missing
+// commands. This gives each class a least and a greatest time. A verdict stands if its class is the
+// largest whatever the missing rows were; otherwise, it is withheld. A trace that contradicts
+// itself (impossible orders of events, broken laws of conservation) bounds nothing, so the verdict
+// is withheld.
 #ifndef LIBTRACE_ANALYSIS_VERDICT_H_
 #define LIBTRACE_ANALYSIS_VERDICT_H_
 
@@ -31,41 +30,41 @@ namespace acceltrace::analysis {
 
 struct Report;
 
-// Why the trace is not the whole story.
+// A reason why the trace may be incomplete.
 struct Caveat {
   std::string kind;  // stable: damage, rows, loss, order, law, clock, source, time
   std::string text;
-  // The trace is damaged, lossy, cut short or contradicts itself; false: it was recorded
-  // with fewer sources.
+  // True if the trace is damaged, lossy, truncated or contradicts itself; false if it was merely
+  // recorded with fewer sources.
   bool fault = true;
 };
 
 struct Verdict {
   enum class Standing {
-    kCertain,       // nothing is missing, and the class is above all others' bounds
+    kCertain,       // nothing is missing, and the class exceeds the bounds of all others
     kClose,         // nothing is missing, but another class is within the clocks' bounds
-    kHolds,         // something is missing that could not change it
+    kHolds,         // what is missing could not change it
     kInconclusive,  // withheld
   };
   Standing standing = Standing::kCertain;
   std::string text;  // one sentence
   std::vector<Caveat> caveats;
-  // Of each class, whatever is missing; mid as in the breakdown.
+  // The range of each class, given what may be missing; mid as in the breakdown.
   std::array<Span, kNumClasses> possible{};
 
-  // Of all devices nothing but their jobs' ends is known: what would help nobody can say.
+  // Only the begin and end of jobs are known for all devices, so that nothing can be predicted.
   bool outside_only = false;
 
-  // Withheld for nothing but sources that were not to be recorded, or do not exist for a device:
-  // what was recorded cannot show more.
+  // Withheld only because of sources that were not requested or do not exist for a device: what was
+  // recorded cannot show more.
   bool beyond_sources = false;
 
   bool withheld() const { return standing == Standing::kInconclusive; }
-  // Something is wrong with the trace, or it should have had an answer: exit status 1.
+  // The trace is faulty, or should have had an answer: exit status 1.
   bool fails() const { return !whole() || (withheld() && !beyond_sources); }
-  // A critical path and predictions can be had.
+  // Returns true if there can be a critical path and predictions.
   bool predicts() const { return !withheld() && !outside_only; }
-  // Nothing is wrong with the trace.
+  // Returns true if nothing is wrong with the trace.
   bool whole() const {
     for (const Caveat& caveat : caveats) {
       if (caveat.fault) return false;
@@ -75,10 +74,10 @@ struct Verdict {
 };
 const char* StandingName(Verdict::Standing standing);  // stable, for JSON
 
-// Of a report that is complete but for its verdict.
+// The report must be complete except for its verdict.
 Verdict ComputeVerdict(const Report& report);
 
-// All caveats in a line: the first ones, and how many more.
+// Returns a line with the first caveats and the number of further ones.
 std::string CaveatsText(const std::vector<Caveat>& caveats);
 
 }  // namespace acceltrace::analysis

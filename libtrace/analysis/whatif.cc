@@ -65,7 +65,7 @@ Prediction Predict(Replays* replays, const Scales& scales, const std::vector<dou
     less_ns = std::min(less_ns, ns), more_ns = std::max(more_ns, ns);
   }
   prediction.lo_ns += less_ns, prediction.hi_ns += more_ns;
-  // As much as the replay misses the run, and a part of what changes.
+  // Widen by the replay's own error, and by a part of the change.
   const double change_ns = std::abs(prediction.ns - prediction.recorded_ns);
   const double miss_ns = std::abs(prediction.base_ns - prediction.recorded_ns);
   const double wider_ns = 0.02 * prediction.ns + 0.1 * change_ns + miss_ns;
