@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a click on a slice shows. Made when a slice is written: kept with the slices of a large
-// trace, they would take several times its size.
+// The details that are shown when a slice is selected. They are made when a slice is written:
+// stored with the slices of a large trace, they would take several times its size.
 #include <iterator>
 #include <optional>
 #include <set>
@@ -80,7 +80,7 @@ struct Arguments::Columns {
   struct Bounds {
     explicit Bounds(const model::DeviceTimes& times)
         : before(times.host.before_ns()), after(times.host.after_ns()) {}
-    // Nothing where it is not known.
+    // Returns nullopt if it is not known.
     std::optional<int64_t> HalfWidthNs(size_t row) {
       return analysis::IfKnown(static_cast<int64_t>((before[row] + after[row] + 1) / 2));
     }
@@ -135,7 +135,7 @@ struct Arguments::Columns {
   Commands commands;
   Jobs jobs;
   Cursor<uint64_t> stall_ticks;
-  // Of the command before, as those that come after it mostly are.
+  // Caches the previous command's values, since the next ones usually have the same.
   uint32_t last_opcode = 0, last_device = model::kNoRow;
   std::string_view opcode_name;
 };
@@ -143,13 +143,13 @@ struct Arguments::Columns {
 Arguments::Arguments(const model::Model& model)
     : model_(model), columns_(std::make_unique<Columns>(model)) {
   names_.assign(std::begin(kNames), std::end(kNames));
-  // Devices of one kind have the same causes.
+  // Devices of the same type have the same causes.
   std::unordered_map<std::string, uint32_t> numbers;
   for (const model::Device& device : model.devices) {
     auto& stalls = stalls_.emplace_back();
     std::set<uint32_t> taken;
     for (const std::string& cause : device.about.stalls()) {
-      // A device that has two of one name has an argument for each.
+      // If a device has two causes of the same name, each gets its own argument.
       for (std::string name = "stall_" + cause + "_ticks";; name += "_2") {
         const auto [number, fresh] =
             numbers.try_emplace(name, static_cast<uint32_t>(names_.size()));

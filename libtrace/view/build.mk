@@ -2,10 +2,10 @@
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
 LIB_SRCS += $(call folder-srcs,libtrace/view)
 LIB_LIBS += -lisal
-# The Perfetto format has a schema of its own, generated before this folder compiles.
+# The Perfetto format has a separate schema, which is generated before this folder is compiled.
 $(call objs,$(call folder-srcs,libtrace/view) $(wildcard libtrace/view/*_test.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 $(BUILD)/lib/libacceltrace.so: $(OBJ)/gen/libtrace/view/perfetto.pb.o
-# The page of `acceltrace html`, as text that is compiled in.
+# The page of `acceltrace html` is compiled in as text.
 PAGE_PARTS := $(wildcard libtrace/view/page/*.js libtrace/view/page/*.css libtrace/view/page/*.html)
 $(BUILD)/gen/libtrace/view/page.inc: libtrace/view/page/bundle $(PAGE_PARTS)
 	$(call say,BUNDLE,$(@F))$(call anew,$< libtrace/view/page $$t)

@@ -17,10 +17,10 @@ using check::Outcome;
 using check::Value;
 using State = Outcome::State;
 
-// Every character that XML may not hold is gone, and what it has meanings for is escaped.
+// Removes characters that XML does not allow, and escapes those that have a meaning.
 std::string Xml(const std::string& text) {
   std::string out;
-  for (const char c : Printable(text)) {  // leaves neither controls nor bytes that are no UTF-8
+  for (const char c : Printable(text)) {  // has neither control characters nor invalid UTF-8
     switch (c) {
       case '<':
         out += "&lt;";
@@ -50,7 +50,7 @@ nlohmann::ordered_json ValueJson(const Value& value) {
   const auto number = [](double n) {
     return std::isfinite(n) ? nlohmann::ordered_json(n) : nlohmann::ordered_json();
   };
-  // Of a time that lies anywhere no bound is known.
+  // If a time can be anything, there is no bound to show.
   const bool time = value.unit == check::Unit{1, 0};
   const auto bound = [&](double n) {
     const bool known =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of rules: for people, for machines, for CI servers.
+// Formats the outcomes of rules for people, programs and CI servers.
 #ifndef LIBTRACE_VIEW_CHECK_H_
 #define LIBTRACE_VIEW_CHECK_H_
 
@@ -12,17 +12,19 @@
 
 namespace acceltrace::view {
 
-// Whether it counts as passed. lenient: what cannot be decided passes if it is likely.
+// Returns whether an outcome counts as passed. If lenient, an undecided rule passes if it likely
+// holds.
 bool Passed(const check::Outcome& outcome, bool lenient);
-// "81.2 ±0.4 µs"; what it lacks where there is no value.
+// Returns a text such as "81.2 ±0.4 µs", or the reason if there is no value.
 std::string FormatValue(const check::Value& value, bool share = false);
-// "p99(job.latency) < 80us: is 91.20 µs"
+// Returns a text such as "p99(job.latency) < 80us: is 91.20 µs".
 std::string OutcomeText(const check::Outcome& outcome);
 
 std::string TextCheck(const std::vector<check::Outcome>& outcomes, bool lenient,
                       const Style& style);
 std::string JsonCheck(const std::vector<check::Outcome>& outcomes, bool lenient);
-// JUnit's XML, as Jenkins and GitLab read it. file: of the trace; rules: of the rules.
+// Returns JUnit's XML format, which Jenkins and GitLab read. `file` is the name of the trace,
+// `rules` that of the rules.
 std::string JunitCheck(const std::vector<check::Outcome>& outcomes, bool lenient,
                        const std::string& file, const std::string& rules);
 

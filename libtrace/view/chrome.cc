@@ -22,9 +22,9 @@
 namespace acceltrace::view {
 namespace {
 
-// What readers of JSON that have doubles only still distinguish.
+// JSON readers that only have doubles can still distinguish this.
 constexpr uint64_t kMostExact = uint64_t{1} << 53;
-// Lanes that are no thread's own: above every tid that Linux gives out (2^22).
+// Lanes that are not a thread's own get numbers above every tid of Linux (2^22).
 constexpr int32_t kFirstLaneTid = 1 << 24;
 constexpr size_t kFlushBytes = 1 << 20;
 
@@ -62,7 +62,7 @@ class Writer {
     buffer_.clear();
   }
 
-  // A new event, up to its first member: the comma and the line before it.
+  // Begins a new event, including the comma and the line break before it.
   void Begin() {
     if (buffer_.size() >= kFlushBytes) Flush();
     if (any_) buffer_ += ',';
@@ -70,9 +70,9 @@ class Writer {
     any_ = true;
   }
 
-  // µs with all of the ns.
+  // Writes µs with the full precision of ns.
   void Time(int64_t ns) {
-    const auto size = static_cast<uint64_t>(ns);  // times are not below 0
+    const auto size = static_cast<uint64_t>(ns);  // times are never negative
     buffer_.Integer(size / 1000);
     const auto rest = static_cast<unsigned>(size % 1000);
     const char digits[] = {'.', static_cast<char>('0' + rest / 100),
@@ -86,8 +86,8 @@ class Writer {
                        [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
   }
 
-  // Most text is plain, and goes as it is; so do texts that lie where a plain one was. stays: where
-  // it lies no other text will.
+  // Most texts are plain and are written as they are. A text at the address of a known plain one is
+  // not checked again; `stays` means that no other text will be at its address.
   void Text(std::string_view text, bool stays = true) {
     std::string_view& known = plain_[reinterpret_cast<uintptr_t>(text.data()) / 8 % plain_.size()];
     if (!stays || known.data() != text.data() || known.size() != text.size()) {
@@ -166,7 +166,7 @@ class Writer {
   }
 
   void Number(double value) {
-    constexpr double kMost = 1e6;  // what is whole and below it is written without an exponent
+    constexpr double kMost = 1e6;  // whole numbers below this are written without an exponent
     if (value >= 0 && value < kMost && value == std::floor(value) && !std::signbit(value)) {
       buffer_.Integer(static_cast<uint64_t>(value));
     } else if (std::isfinite(value)) {
@@ -243,7 +243,7 @@ class Writer {
 
   // ---- arrows ----
 
-  // A slice in order of time.
+  // A slice, in order of time.
   struct Where {
     int64_t at_ns = 0;
     uint32_t track = 0, slice = 0;
@@ -254,7 +254,7 @@ class Writer {
       return track == other.track && slice == other.slice;
     }
   };
-  // Where a flow begins and ends.
+  // The begin and the end of a flow.
   struct Ends {
     Where first, last;
     bool any = false;
@@ -314,10 +314,10 @@ class Writer {
   TextBuffer buffer_{kFlushBytes + kFlushBytes / 8};
   bool any_ = false;
   std::vector<Ends> ends_;
-  std::vector<uint64_t> flows_;  // of the slice at hand
+  std::vector<uint64_t> flows_;  // of the current slice
   std::array<std::string_view, 256> plain_;
   Arguments about_;
-  std::vector<std::string> argument_names_;  // as members begin
+  std::vector<std::string> argument_names_;  // each as the beginning of a member
   SliceReader reader_;
 };
 

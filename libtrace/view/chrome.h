@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline as Chrome's trace events in JSON: chrome://tracing, speedscope, catapult and what
-// else reads them.
+// Exports the timeline as Chrome trace events in JSON, for chrome://tracing, speedscope, catapult
+// and other readers.
 #ifndef LIBTRACE_VIEW_CHROME_H_
 #define LIBTRACE_VIEW_CHROME_H_
 
@@ -10,8 +10,8 @@
 
 namespace acceltrace::view {
 
-// Times are µs of the host's CLOCK_MONOTONIC with three decimals, so that no ns is lost. What is
-// one track in timeline.h is one thread here; a device is a process whose pid no process has.
+// Times are µs of the host's CLOCK_MONOTONIC with three decimals, so that no ns is lost. Each track
+// of timeline.h becomes a thread; a device becomes a process with an unused pid.
 Result<ExportStats> ExportChrome(const model::Model& model, const Sink& sink);
 
 }  // namespace acceltrace::view

@@ -126,7 +126,7 @@ def events_are_those_of_the_model():
         export = Export(os.path.join(GOLDEN, name + ".atrace"))
         compare(export)
         assert len(export.of("command")) > 5, name
-        # A job's arrow begins at the call that launched it.
+        # The arrow of a job begins at the call that launched it.
         launches = [flow for flow in arrows(export).values() if flow[0]["name"] == "launch"]
         begins = {next(event["ts"] for event in flow if event["ph"] == "s") for flow in launches}
         calls = {event["ts"] for event in export.of("api")}

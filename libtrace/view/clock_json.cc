@@ -6,7 +6,7 @@
 namespace acceltrace::view {
 
 nlohmann::ordered_json FitJson(const clock::Quality& fit) {
-  // Six decimals are more than any rate or residual is worth.
+  // Six decimals suffice for any rate or residual.
   const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };
   return {{"samples", fit.samples},
           {"samples_used", fit.samples_used},

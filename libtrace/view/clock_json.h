@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a clock is known, as JSON. Fields: docs/json.md.
+// Converts the quality of a clock to JSON; docs/json.md has the fields.
 #ifndef LIBTRACE_VIEW_CLOCK_JSON_H_
 #define LIBTRACE_VIEW_CLOCK_JSON_H_
 

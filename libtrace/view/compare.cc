@@ -20,7 +20,7 @@ std::string Ascii(const Json& json) {
   return Inert(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-// All but the closing brace.
+// Returns an object without its closing brace.
 std::string SideJson(const ComparedSide& side) {
   std::string command;
   for (const std::string& word : side.report->model->info.command()) {
@@ -44,7 +44,7 @@ Result<HtmlStats> ExportComparison(const analysis::Diff& diff, const ComparedSid
   const std::string page = Ascii(Json::array({std::string(PageBegin()), std::string(PageEnd())}));
   const std::string begin = std::string(BothBegin()) + Begin(diff, false) + ",\"page\":" + page;
   const uint64_t fixed = begin.size() + BothEnd().size();
-  // What is left, in halves; less than the smallest page cannot be had.
+  // Each page gets half of the rest, although it cannot be smaller than the smallest page.
   const uint64_t half = options.max_bytes > fixed ? (options.max_bytes - fixed) / 2 : 0;
   HtmlStats stats;
   stats.bytes = fixed;
@@ -70,7 +70,7 @@ Result<HtmlStats> ExportComparison(const analysis::Diff& diff, const ComparedSid
 std::string ServedComparison(const analysis::Diff& diff, const ComparedSide& a,
                              const ComparedSide& b) {
   std::string page(BothBegin());
-  // It may show what comes from where it came from.
+  // Allow frames from the same origin.
   const std::string_view all = "default-src 'none';";
   const size_t policy = page.find(all);
   if (policy != page.npos) page.insert(policy + all.size(), " frame-src 'self';");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two runs as one page: a timeline of each, aligned, and what differs, which leads to its place in
-// both. The page is page/compare.html; each timeline is the page of its trace, in a frame.
+// A page that compares two runs: a timeline of each, aligned, and a list of differences with links
+// to their places in both. The page is page/compare.html; each timeline is the page of its trace in
+// a frame.
 #ifndef LIBTRACE_VIEW_COMPARE_H_
 #define LIBTRACE_VIEW_COMPARE_H_
 
@@ -17,11 +18,11 @@ struct ComparedSide {
   const analysis::Report* report = nullptr;
 };
 
-// With the pages in it: max_bytes are of the whole.
+// Writes a page that includes both pages; max_bytes applies to the whole.
 Result<HtmlStats> ExportComparison(const analysis::Diff& diff, const ComparedSide& a,
                                    const ComparedSide& b, const Sink& sink,
                                    const HtmlOptions& options = {});
-// Of which the pages are served below a/ and b/.
+// Returns a page whose frames are served below a/ and b/.
 std::string ServedComparison(const analysis::Diff& diff, const ComparedSide& a,
                              const ComparedSide& b);
 

@@ -33,8 +33,7 @@ void AppendText(std::string_view text, Out* out) {
   *out += '"';
 }
 
-// Rows name the same few things again and again: whether a text is plain is found out once while it
-// lies where it did.
+// Rows repeat the same few names, so a text at the same address as before is not checked again.
 class Cells {
  public:
   explicit Cells(size_t columns) : plain_(columns) {}

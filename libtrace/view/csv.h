@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables as comma-separated values (RFC 4180, \n, a line of names first; an
-// empty field is "not seen").
+// Writes tables as comma-separated values (RFC 4180 with \n), beginning with a line of names. An
+// empty field means "not recorded".
 #ifndef LIBTRACE_VIEW_CSV_H_
 #define LIBTRACE_VIEW_CSV_H_
 
@@ -14,7 +14,7 @@
 
 namespace acceltrace::view {
 
-// A field, quoted where need be.
+// Appends a field, quoted if necessary.
 void AppendCsvText(std::string_view text, std::string* out);
 Status WriteCsv(const query::PlainTable& table, const Sink& sink);
 

@@ -10,14 +10,14 @@
 namespace acceltrace::view {
 
 std::string_view Deflater::Pack(std::string_view bytes) {
-  // A byte by itself takes nine bits at most, and a stream some tens of bytes.
+  // A byte takes at most nine bits, and a stream some tens of bytes.
   const size_t most = bytes.size() + bytes.size() / 8 + 512;
   if (most > std::numeric_limits<uint32_t>::max()) return bytes;
   if (work_.empty()) work_.resize(ISAL_DEF_LVL1_DEFAULT);
   if (out_.size() < most) out_.resize(most);
   isal_zstream stream;
   isal_deflate_stateless_init(&stream);
-  // The whole window; left as it was found, bytes would differ from run to run.
+  // Use the whole window. If this were left uninitialised, the bytes would differ from run to run.
   stream.hist_bits = 0;
   stream.end_of_stream = 1;
   stream.flush = NO_FLUSH;
@@ -25,7 +25,7 @@ std::string_view Deflater::Pack(std::string_view bytes) {
   stream.level = 1;
   stream.level_buf = work_.data();
   stream.level_buf_size = static_cast<uint32_t>(work_.size());
-  // It only reads there.
+  // The library only reads from it.
   stream.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uint32_t>(bytes.size());
   stream.next_out = out_.data();

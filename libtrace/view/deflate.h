@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes by deflate, in zlib's format (RFC 1950 and 1951), through ISA-L: a third of the time that
-// zlib's own quickest level takes, two thirds of libdeflate's. The library chooses its code by the
-// CPU: what is packed on another machine is the same when it is unpacked, not before. Internal.
+// Compresses in zlib's format (RFC 1950 and 1951) through ISA-L, which takes a third of the time of
+// zlib's fastest level and two thirds of libdeflate's. The library selects its code by the CPU, so
+// that the compressed bytes may differ between machines. Internal.
 #ifndef LIBTRACE_VIEW_DEFLATE_H_
 #define LIBTRACE_VIEW_DEFLATE_H_
 
@@ -14,7 +14,8 @@ namespace acceltrace::view {
 
 class Deflater {
  public:
-  // The bytes packed, good until the next call; as they are if that cannot be.
+  // Returns the compressed bytes, valid until the next call, or the original bytes if compression
+  // fails.
   std::string_view Pack(std::string_view bytes);
 
  private:

@@ -15,7 +15,7 @@
 namespace acceltrace::view {
 namespace {
 
-// As zlib reads it; it must end where the bytes end.
+// Decompresses with zlib; the stream must end where the bytes end.
 std::string Inflated(std::string_view packed, size_t size) {
   std::string out(size + 1, '\0');
   uLongf room = out.size();

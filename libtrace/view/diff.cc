@@ -33,7 +33,7 @@ std::string Relative(const Change& change) {
   return fmt::format("{}{:.1f} %", share > 0 ? "+" : "", 100 * share);
 }
 
-// How far it can be trusted, in two words.
+// Describes the certainty in two words.
 const char* Word(Certainty certainty) {
   switch (certainty) {
     case Certainty::kNone:
@@ -54,7 +54,7 @@ std::string Counts(uint64_t a, uint64_t b) {
   return a == b ? FormatCount(a) : FormatCount(a) + " → " + FormatCount(b);
 }
 
-// The parts of a change that make it up, two of them.
+// Names the two largest parts of a change.
 std::string Parts(const Change& change) {
   constexpr size_t kMost = 2;
   std::string text;
@@ -66,7 +66,7 @@ std::string Parts(const Change& change) {
   return text;
 }
 
-// Why, and what makes it up.
+// Explains a change by its cause and its parts.
 std::string Because(const Change& change) {
   const std::string parts = Parts(change);
   return change.cause + (change.cause.empty() || parts.empty() ? "" : " · ") + parts;
@@ -104,7 +104,7 @@ std::string Section(const char* title, const char* remark, const std::vector<Cha
   return Heading(style, title, note) + (table.empty() ? "  no change\n" : table.Render(style));
 }
 
-// All three, whether they differ or not.
+// Has all three values, whether they differ or not.
 Json WholeSpanJson(const analysis::Amount& amount) {
   const analysis::Span span = amount.Round();
   return {{"ns", NsJson(span.mid_ns)},
@@ -112,7 +112,7 @@ Json WholeSpanJson(const analysis::Amount& amount) {
           {"hi_ns", BoundJson(span.hi_ns, span.mid_ns)}};
 }
 
-// Since the first event of its trace.
+// Times are relative to the first event of the trace.
 Json PlaceJson(const Change::Place& place, int64_t begin_ns) {
   return {{"kind", analysis::PlaceName(place.kind)},
           {"row", place.row},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changed from one trace to another, for people and for machines.
+// Formats what changed from one trace to another, for people and programs.
 #ifndef LIBTRACE_VIEW_DIFF_H_
 #define LIBTRACE_VIEW_DIFF_H_
 

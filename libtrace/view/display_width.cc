@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How wide text is on a terminal.
+// Computes the width of text on a terminal.
 #include <locale.h>
 #include <wchar.h>
 
@@ -14,7 +14,7 @@
 namespace acceltrace::view {
 namespace {
 
-// Of characters that the C library does not know: scripts and pictures of the Far East are wide.
+// For characters that the C library does not know: East Asian scripts and pictographs are wide.
 size_t UsualColumns(char32_t code) {
   constexpr std::pair<char32_t, char32_t> kWide[] = {
       {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xac00, 0xd7a3},
@@ -27,9 +27,9 @@ size_t UsualColumns(char32_t code) {
              : 1;
 }
 
-// What the C library says in a locale of UTF-8, whatever the program's is.
+// Asks the C library in a UTF-8 locale, whatever the program's locale is.
 size_t ColumnsOf(char32_t code) {
-  constexpr char32_t kFirstOther = 0x300;  // below, all are one column
+  constexpr char32_t kFirstOther = 0x300;  // all characters below take one column
   if (code < kFirstOther) return 1;
   static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (utf8 == nullptr) return UsualColumns(code);
@@ -39,7 +39,7 @@ size_t ColumnsOf(char32_t code) {
   return columns < 0 ? UsualColumns(code) : static_cast<size_t>(columns);
 }
 
-// Where the text goes on after so many columns at most, and what combines with the last of them.
+// Returns where the text continues after at most `columns` columns and any combining characters.
 size_t After(std::string_view text, size_t columns) {
   size_t at = 0;
   while (at < text.size()) {
@@ -77,7 +77,7 @@ std::string ShortenedInside(std::string_view text, size_t width) {
   const size_t behind = (width - 1) / 2;
   size_t at = 0, left = columns;
   while (left > behind) left -= NextWidth(text, &at);
-  // What combines with a character that is gone goes with it.
+  // A combining character is removed with the one before it.
   for (size_t next = at; next < text.size() && NextWidth(text, &next) == 0;) at = next;
   return Shortened(text, width - behind) + std::string(text.substr(at));
 }

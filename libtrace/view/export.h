@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces for other tools. One function a format; all write through a Sink.
+// Exports traces for other tools, with one function for each format. All of them write to a Sink.
 #ifndef LIBTRACE_VIEW_EXPORT_H_
 #define LIBTRACE_VIEW_EXPORT_H_
 
@@ -14,19 +14,19 @@
 
 namespace acceltrace::view {
 
-// Takes bytes in order; an error ends the export.
+// Receives bytes in order; an error ends the export.
 using Sink = std::function<Status(std::string_view bytes)>;
 
-// What did not fit the format, for a warning.
+// Counts of the export, including what the format could not represent, for a warning.
 struct ExportStats {
   uint64_t slices = 0, instants = 0, counter_values = 0, flows = 0, tracks = 0;
-  uint64_t skipped = 0;  // events before the host's clock began: damaged times
+  uint64_t skipped = 0;  // events with negative host times, which are damaged
 };
 
-// Perfetto's binary format, for ui.perfetto.dev: processes and threads with API
-// calls, ranges and driver calls; for each device queues, execution units,
-// interrupts and counters; arrows from each API call through its submission and
-// its job to the commands, and back to the thread that waited.
+// Writes Perfetto's binary format for ui.perfetto.dev: processes and threads with API calls, ranges
+// and driver calls; queues, execution units, interrupts and counters for each device; arrows from
+// each API call through its submission and its job to the commands, and back to the thread that
+// waited.
 Result<ExportStats> ExportPerfetto(const model::Model& model, const Sink& sink);
 
 }  // namespace acceltrace::view

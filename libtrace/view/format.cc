@@ -18,7 +18,7 @@ struct TimeUnit {
   const char* name;
 };
 
-// The unit in which |ns| is shown.
+// Returns the unit in which |ns| is shown.
 TimeUnit UnitOf(double ns) {
   const double size = std::abs(ns);
   if (size < 999.5) return {1, "ns"};
@@ -27,15 +27,15 @@ TimeUnit UnitOf(double ns) {
   return {1e9, "s"};
 }
 
-// Four significant digits, fewer for whole ns.
+// Formats with four significant digits, or fewer for whole ns.
 std::string Digits(double value, bool whole) {
   if (whole) return fmt::format("{:.0f}", value);
   const double size = std::abs(value);
   return fmt::format("{:.{}f}", value, size < 9.9995 ? 3 : size < 99.995 ? 2 : 1);
 }
 
-// mid ±bound, of at most so many decimals and at most two digits of the bound. What rounding
-// takes from the value is in the bound, and a bound that rounds to nothing is not shown as zero.
+// Formats mid ±bound with at most `decimals` decimals and two digits of the bound. The bound
+// includes the rounding of the value, and a bound that rounds to nothing is not shown as zero.
 std::string WithBound(double lo, double mid, double hi, int decimals) {
   const double error = std::max(hi - mid, mid - lo);
   double step = std::pow(10.0, -decimals);
@@ -146,7 +146,7 @@ std::string FormatShare(double share) {
 
 std::string FormatShare(const analysis::Ratio& share) {
   if (std::isinf(share.hi)) return "≥ " + FormatShare(share.lo);
-  // A decimal is as much as a share is worth.
+  // One decimal is precise enough for a share.
   if (std::max(share.hi - share.mid, share.mid - share.lo) < 0.0005) return FormatShare(share.mid);
   return WithBound(100 * share.lo, 100 * share.mid, 100 * share.hi, 1) + " %";
 }

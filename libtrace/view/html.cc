@@ -21,8 +21,8 @@ constexpr size_t kMaxNameBytes = 2'000'000;
 constexpr uint64_t kLeastRoom = 100'000;
 constexpr int kMostAttempts = 8;
 
-// The dependency graph's nodes of rows that are on the page; in a thinned page those that an edge
-// of it leads to or from.
+// Returns the dependency graph's nodes for rows of the page; in a thinned page, only those that an
+// edge of the page leads to or from.
 std::vector<uint32_t> GraphOf(const PageRows& rows, const PageGraph& graph) {
   const auto on_page = [&](uint32_t n) {
     const PageGraph::Kind kind = graph.kind[n];
@@ -59,7 +59,7 @@ PageData MakePageData(const analysis::Report& report, uint64_t max_bytes) {
   PageData data;
   data.head = PageHead(report, path);
   const uint64_t fixed = data.head.size();
-  // What rows take is known when they are written: less of them until they fit.
+  // The size of rows is only known when they are written: reduce their number until they fit.
   uint64_t room = max_bytes > fixed + kLeastRoom ? max_bytes - fixed : kLeastRoom;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     PageSelection selection = SelectRows(report, work, path, base_ns, room);
@@ -71,7 +71,7 @@ PageData MakePageData(const analysis::Report& report, uint64_t max_bytes) {
     data.tables.shrink_to_fit();
     data.tables = PageTablesJson(report, rows, work, path, base_ns, &names);
     data.tables += '}';
-    // In its place: there may be megabytes of names.
+    // Append in place, since there may be megabytes of names.
     data.before = "\"names\":";
     data.before += names.Json(kMaxNameBytes);
     data.before += fmt::format(",\"coverage\":{},\"tables\":", selection.coverage);

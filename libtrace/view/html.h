@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run as one page: a file that any browser opens without a network.
+// Shows a run as a single page: a file that any browser opens without a network.
 //
-// The page is page/page.html with its style and its script; what it shows of the trace stands in
-// it as JSON, which page/data.js reads. Nothing of a trace becomes markup.
+// The page is page/page.html with its style and its script. The data of the trace is included as
+// JSON, which page/data.js reads, so that nothing in a trace can become markup.
 #ifndef LIBTRACE_VIEW_HTML_H_
 #define LIBTRACE_VIEW_HTML_H_
 
@@ -17,22 +17,22 @@
 namespace acceltrace::view {
 
 struct HtmlOptions {
-  // Of a trace that would need more, single events are left out where many lie close together:
+  // If a trace would need more, individual events are omitted where many are close to each other:
   // see page_select.h.
   uint64_t max_bytes = 15'000'000;
 };
 
 struct HtmlStats {
   uint64_t bytes = 0;
-  bool thinned = false;  // not every event is there one by one
+  bool thinned = false;  // not all events are included
 };
 
-// What a page holds of a trace: `head`, `before` and `tables` one after the other are JSON.
+// The data of a page: `head`, `before` and `tables`, concatenated, are JSON.
 struct PageData {
   std::string head, before, tables;
   bool thinned = false;
 };
-// So that it takes about max_bytes.
+// Takes about max_bytes.
 PageData MakePageData(const analysis::Report& report, uint64_t max_bytes);
 
 Result<HtmlStats> ExportHtml(const analysis::Report& report, const Sink& sink,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a page holds of a trace, read back by other means than the page's own.
+// Checks the contents of a page by independent means.
 #include "libtrace/view/html.h"
 
 #include <algorithm>
@@ -97,13 +97,13 @@ TEST_CASE("A page's critical path is that of the analysis, step by step") {
   const auto event = Column(page, "path", "event"), row = Column(page, "path", "row");
   const auto name = Column(page, "path", "name");
   REQUIRE(begin.size() > 10);
-  // One after the other, from the run's begin to its end.
+  // They follow each other from the run's begin to its end.
   const int64_t base = std::stoll(page.json["base_ns"].get<std::string>());
   CHECK(base + begin.front() == report.breakdown.begin_ns);
   CHECK(base + begin.back() + length.back() ==
         report.breakdown.begin_ns + std::llround(path.run_ns));
   for (size_t i = 1; i < begin.size(); ++i) CHECK(begin[i] == begin[i - 1] + length[i - 1]);
-  // The commands on it are as many, and take as long, as the analysis says.
+  // The number and the times of the commands must match the analysis.
   std::map<std::string, double> by_name;
   std::map<int64_t, int> commands;
   for (size_t i = 0; i < begin.size(); ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("A page says what each command waited for") {
   builder.AddDevice();
   builder.AddProcess(100, 100, "app");
   JobSpec job = test::JobOfCall(kBase, 1, kBase + 10'000);
-  // A copy, what waits for it, and what runs beside both.
+  // A copy, a command that waits for it, and one that runs beside both.
   CommandSpec copy, waits, beside;
   copy.unit = kIn, copy.fetched_ns = copy.head_ns = copy.start_ns = kBase + 3'000;
   copy.end_ns = kBase + 7'000, copy.bytes = 4096;
@@ -184,7 +184,7 @@ TEST_CASE("A page holds every event at the model's times, ticks and bounds") {
   const auto submit = Column(page, "jobs", "submit"), wake = Column(page, "jobs", "wake");
   for (size_t j = 0; j < submit.size(); ++j) {
     CHECK(base + submit[j] == model->jobs.submit_ns[j]);
-    CHECK(wake[j] == kNone);  // nobody waited
+    CHECK(wake[j] == kNone);  // no thread waited
   }
   CHECK(Column(page, "losses", "count") == std::vector<int64_t>{17});
   CHECK(page.json["report"]["counts"]["commands"] == 40);
@@ -204,7 +204,7 @@ TEST_CASE("A page has where its calls were made, the first rows where they are l
   REQUIRE(found["stacks"].size() > 10);
   CHECK(found["stacks"][0]["frames"].size() == 3);
   CHECK(found["stacks"][0]["site"] == 1);
-  // All sites would be more.
+  // All of the sites would be more.
   CHECK((found["sites"].size() > 10 && found["sites"].size() < 2000));
   CHECK(page.json["report"].dump().size() < 2'000'000);
 }
@@ -256,7 +256,7 @@ TEST_CASE("Nothing of a trace becomes markup") {
   CHECK(std::count(names.begin(), names.end(), hostile[0]) == 1);
   CHECK(page.json["devices"][0]["name"] == hostile[0]);
   CHECK(page.json["report"]["trace"]["command"][0] == hostile[0]);
-  // The page's own markup is as it was.
+  // The page's own markup must be unchanged.
   size_t scripts = 0;
   for (size_t at = page.text.find("<script"); at != std::string::npos;
        at = page.text.find("<script", at + 1)) {
@@ -287,7 +287,7 @@ TEST_CASE("A page too large keeps every loss and the longest of each stretch") {
   const Json& table = page.json["tables"]["commands"];
   CHECK(table["of"] == 3000);
   CHECK(table["rows"] < 3000);
-  // One unit: of each sixteenth of the recording its longest command.
+  // One unit has the longest command of each sixteenth of the recording.
   const auto start = Column(page, "commands", "start"), end = Column(page, "commands", "end");
   const int64_t length = page.json["end"];
   std::map<int64_t, int64_t> longest, here;
@@ -302,7 +302,7 @@ TEST_CASE("A page too large keeps every loss and the longest of each stretch") {
     most = std::max(most, end[i] - start[i]);
   }
   CHECK(longest == here);
-  // Jobs still lead to their calls and commands.
+  // Jobs must still refer to their calls and commands.
   const auto api = Column(page, "jobs", "api"), commands = Column(page, "jobs", "commands_here");
   for (size_t j = 0; j < api.size(); ++j) {
     CHECK(api[j] >= 0);

@@ -9,7 +9,7 @@
 namespace acceltrace::view {
 namespace {
 
-// A device may have two causes of one name, which both have a member.
+// A device may have two causes of the same name, which both need a member.
 std::string Unused(const Json& object, std::string name) {
   while (object.contains(name)) name += "_2";
   return name;
@@ -356,8 +356,8 @@ Json PhasesJson(const Report& report) {
   return phases;
 }
 
-// Strings of a trace are UTF-8 as far as the reader could check; a bad byte must
-// not stop the report.
+// The reader has checked strings for UTF-8 as far as it could; an invalid byte must not prevent the
+// report.
 std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

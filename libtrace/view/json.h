@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports for machines: docs/json.md describes them.
+// Formats reports for programs; docs/json.md describes them.
 #ifndef LIBTRACE_VIEW_JSON_H_
 #define LIBTRACE_VIEW_JSON_H_
 
@@ -11,7 +11,7 @@
 
 namespace acceltrace::view {
 
-// Raised when a name changes its meaning or goes; new names do not raise it.
+// Incremented when a name is removed or changes its meaning, but not for new names.
 inline constexpr int kJsonVersion = 1;
 
 std::string JsonReport(const analysis::Report& report);

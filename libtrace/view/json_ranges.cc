@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a run as JSON: what limits each, ranges, and what the slow ones of them have.
+// Converts parts of a run to JSON: what limits each, ranges, and what slow ranges have in common.
 #include <cmath>
 
 #include "libtrace/view/json_parts.h"
 
 namespace acceltrace::view {
 
-// What gains most when it is Limiter::kStep times as fast; two where they gain nearly the same.
+// Names what gains most when it is Limiter::kStep times as fast, or two resources if they gain
+// nearly the same.
 Json PartLimitJson(const std::vector<analysis::PartLimit>& limits, size_t part) {
   if (part >= limits.size() || limits[part].first.share <= 0) return nullptr;
   const analysis::PartLimit& limit = limits[part];

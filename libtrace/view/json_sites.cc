@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where API calls were made, as JSON.
+// Converts the call sites of API calls to JSON.
 #include "libtrace/view/json_parts.h"
 
 namespace acceltrace::view {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a report says of threads and of the host, as JSON.
+// Converts the report's threads and host activity to JSON.
 #include <algorithm>
 #include <span>
 

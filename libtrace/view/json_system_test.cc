@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a report lists of the host has an end, and says how much is behind it.
+// The lists of the host in a report are limited, and say how much is left out.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A trace with so many threads, interrupts, counters and control groups, all different.
+// A trace with this number of different threads, interrupts, counters and control groups.
 Json SystemOf(uint32_t count) {
-  constexpr uint64_t kLong = 5'000'000;  // rows have to be worth some bytes
+  constexpr uint64_t kLong = 5'000'000;  // rows must have realistic sizes
   test::TraceBuilder builder;
   builder.AddDevice();
   std::vector<proto::Packet> packets = builder.Packets();
@@ -55,7 +55,7 @@ TEST_CASE("lists of the host have an end, and say how much is left out") {
       REQUIRE(system[list].size() == std::min(count, kMost));
       CHECK(system["left_out"][list] == count - std::min(count, kMost));
     }
-    // What took longest comes first, and stays.
+    // The longest come first and are kept.
     CHECK(system["threads"][0]["tid"] == count);
     CHECK(system["interrupts"][0]["number"] == count - 1);
   }

@@ -118,7 +118,7 @@ Json LawsJson(const analysis::Report& report) {
   return laws;
 }
 
-// What was calibrated, and what follows for the run.
+// Adds what was calibrated, and the consequences for the run.
 namespace {
 
 void AddCalibratedCost(const analysis::Overhead& cost, Json* json) {

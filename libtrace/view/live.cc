@@ -17,13 +17,13 @@ namespace {
 using stream::ColumnAt;
 using stream::DeltaDecoder;
 
-// What a stream may make of memory.
+// Limits of the memory that a stream can use.
 constexpr size_t kMostDevices = 64, kMostQueues = 4096, kMostContexts = 4096;
 constexpr size_t kMostStrings = 65'536, kMostNames = 16'384, kMostHops = 64, kMostNameBytes = 128;
 
 std::string Head(const std::string& text) { return text.substr(0, kMostNameBytes); }
 
-// Room for one more: what has the lowest number goes.
+// Makes space for another element by removing the one with the lowest number.
 template <typename Map>
 void MakeRoom(Map* map, size_t most) {
   while (map->size() >= most) map->erase(map->begin());
@@ -35,7 +35,7 @@ auto* Find(Map* map, const typename Map::key_type& key) {
   return found == map->end() ? nullptr : &found->second;
 }
 
-// Nothing is kept of what has none.
+// Stores nothing for keys without a container.
 void Put(uint32_t key, const std::string& container, std::map<uint32_t, std::string>* containers) {
   if (container.empty()) {
     containers->erase(key);
@@ -131,7 +131,7 @@ void LiveState::AddStrings(const proto::Strings& strings) {
   for (int i = 0; i < n; ++i) {
     if (!strings_.contains(strings.id(i))) MakeRoom(&strings_, kMostStrings);
     strings_[strings.id(i)] = Head(strings.value(i));
-    // Of a control group's path the end counts, and that may be longer than what is kept of it.
+    // The end of a control group's path matters, and the stored string may be cut before it.
     const std::string container = model::ContainerOf(strings.value(i));
     Put(strings.id(i), container, &containers_);
   }
@@ -193,7 +193,7 @@ void LiveState::AddHost(const proto::HostBatch& batch) {
     if (kind == proto::HostBatch::KIND_BUFFER) {
       const auto bytes = static_cast<int64_t>(std::min(arg0, uint64_t{1} << 50));
       const bool made = ColumnAt(batch.arg1(), i) != 0;
-      // What was made before the recording began is freed too.
+      // Memory that was allocated before the recording may be freed, too.
       context->memory_bytes =
           std::clamp<int64_t>(context->memory_bytes + (made ? bytes : -bytes), 0, int64_t{1} << 50);
     }
@@ -219,7 +219,7 @@ void LiveState::AddCommands(const proto::CommandBatch& batch) {
     ++unit.now.commands;
     unit.now.bytes += ColumnAt(batch.bytes(), i);
     for (int s = 0; s < std::min<int>(stalls, static_cast<int>(unit.now.stall_ns.size())); ++s) {
-      // What it waited for before it ran is not of the time that it ran.
+      // Waiting before it ran is not part of the time in which it ran.
       if (analysis::StallKindOf(device->about, s) == proto::Device::STALL_WAIT) {
         continue;
       }
@@ -232,9 +232,9 @@ void LiveState::AddCommands(const proto::CommandBatch& batch) {
   }
 }
 
-// Where it ran, as far as the clock's last sample shows.
+// Adds the time where the command ran, as far as the last clock sample shows.
 void LiveState::AddHistory(Device* device, Unit* unit, uint64_t end_ticks, double length_ns) {
-  double to_ns = static_cast<double>(now_ns_ - cut_ns_);  // since the last cut
+  double to_ns = static_cast<double>(now_ns_ - cut_ns_);  // relative to the last cut
   if (device->sampled) {
     const uint32_t bits = device->about.clock().bits();
     uint64_t ahead = end_ticks - device->sample_ticks;
@@ -247,7 +247,7 @@ void LiveState::AddHistory(Device* device, Unit* unit, uint64_t end_ticks, doubl
         to_ns, static_cast<double>(device->sample_ns) - static_cast<double>(cut_ns_) + end_ns);
   }
   double from_ns = to_ns - length_ns;
-  // From the interval that is under way back.
+  // Go backwards from the current interval.
   double begin_ns = 0;
   for (size_t i = kHistory; i-- > 0;) {
     const double low_ns = std::max(from_ns, begin_ns);
@@ -411,7 +411,7 @@ LiveFrame LiveState::Frame(bool whole) const {
     line.submitted = queue.submitted + (whole ? queue.all_submitted : 0);
     line.completed = queue.completed + (whole ? queue.all_completed : 0);
     if (queue.submitted_any && queue.submitted_to > queue.completed_to) {
-      // Without a completion it is not known where the sequence began.
+      // Without a completion, it is not known where the sequence began.
       line.in_flight = queue.completed_any ? queue.submitted_to - queue.completed_to
                                            : queue.submitted + queue.all_submitted;
     }

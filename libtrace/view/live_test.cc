@@ -16,7 +16,7 @@ using namespace acceltrace::test;
 
 constexpr int64_t kBase = 30'000'000;
 
-// One job every 20 µs that computes for 8 and copies for 4 of them.
+// One job every 20 µs, of which 8 are computing and 4 copying.
 TraceBuilder Stream(uint32_t jobs, const std::string& name = "app") {
   TraceBuilder builder;
   builder.AddDevice();
@@ -36,7 +36,7 @@ TraceBuilder Stream(uint32_t jobs, const std::string& name = "app") {
     job.commands = {copy, compute};
     job.completion_ns = at + 11'000, job.device_irq_ns = at + 11'100;
     job.irq_ns = at + 12'000;
-    // The last three are in flight.
+    // The last three are still in flight.
     if (i + 3 < jobs) job.complete_ns = at + 13'000;
     builder.AddApi("Launch", 100, job.correlation, at, at + 1'000);
     builder.AddJob(job);
@@ -91,7 +91,7 @@ TEST_CASE("A frame has what the stream's commands took") {
   CHECK(frame.processes[0].pid == 100);
   CHECK(frame.processes[0].name == "app");
   CHECK(frame.processes[0].device_ns == Approx(100 * 12'000).epsilon(1e-3));
-  // What one frame had the next has not, but for what stays as it is.
+  // The next frame must have nothing from this one, except for what stays as it is.
   const LiveFrame after = state.Cut();
   CHECK(EngineOf(after, about.units(kMatrix).name()).commands == 0);
   CHECK(after.queues[0].in_flight == 3);
@@ -260,7 +260,7 @@ TEST_CASE("A name on a terminal takes its columns and moves nothing") {
                      20, false) == "?x");                 // right-to-left
   CHECK(TerminalName("a\xcc\x81", 20, false) == "a?");    // combining
   CHECK(TerminalName("\xe5\xb1\x82", 20, false) == "?");  // two columns
-  CHECK(TerminalName("\xff\xc3", 20, false) == "??");     // no UTF-8
+  CHECK(TerminalName("\xff\xc3", 20, false) == "??");     // invalid UTF-8
   CHECK(TerminalName("caf\xc3\xa9", 20, false) == "caf\xc3\xa9");
   CHECK(TerminalName("caf\xc3\xa9", 20, true) == "caf?");
   CHECK(TerminalName("encoder.layer0.up", 12, false) == "encode..0.up");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over equal stretches of time. Internal.
+// Sums over intervals of equal length. Internal.
 #ifndef LIBTRACE_VIEW_PAGE_BINS_H_
 #define LIBTRACE_VIEW_PAGE_BINS_H_
 
@@ -15,14 +15,14 @@
 
 namespace acceltrace::view {
 
-// From one time to another: of damaged times the difference may be beyond int64_t.
+// Returns the difference of two times, which damaged data may place too far apart for int64_t.
 inline double LengthNs(int64_t from_ns, int64_t to_ns) {
   return static_cast<double>(to_ns) - static_cast<double>(from_ns);
 }
 
 class Bins {
  public:
-  // [begin_ns, end_ns) in n stretches.
+  // Divides [begin_ns, end_ns) into n intervals.
   Bins(int64_t begin_ns, int64_t end_ns, size_t n)
       : begin_(static_cast<double>(begin_ns)),
         width_(std::max(1.0, static_cast<double>(end_ns) - begin_) / static_cast<double>(n)),
@@ -31,7 +31,7 @@ class Bins {
   size_t size() const { return n_; }
   double width_ns() const { return width_; }
 
-  // `amount`, spread over [from_ns, to_ns).
+  // Adds `amount`, spread evenly over [from_ns, to_ns).
   template <typename Number>
   void Add(int64_t from_ns, int64_t to_ns, double amount, std::vector<Number>* sums) const {
     const double from = At(from_ns), to = std::max(At(to_ns), from + 1e-9);
@@ -47,7 +47,8 @@ class Bins {
     }
   }
 
-  // The stretch that something beginning at from_ns begins in, or its first one; n: outside.
+  // Returns the interval in which something begins, the first one if it began earlier, or n if it
+  // is outside.
   size_t Of(int64_t from_ns, int64_t to_ns) const {
     const double at = At(from_ns);
     if (!(at < static_cast<double>(n_)) || !(At(to_ns) >= 0)) return n_;
@@ -61,8 +62,9 @@ class Bins {
   size_t n_;
 };
 
-// Shares of each stretch as bytes, kFullShare = all of it, in base64. taken: what other things
-// took of it, together no more than all; added to.
+// Encodes the share of each interval as a byte, where kFullShare is all of it, in base64. If given,
+// *taken has the shares that other things already took; it is updated, and the total is limited to
+// all of it.
 inline constexpr double kFullShare = 250;
 template <typename Number>
 std::string SharesText(const std::vector<Number>& sums, double width_ns,

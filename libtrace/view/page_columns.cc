@@ -9,7 +9,7 @@
 namespace acceltrace::view {
 namespace {
 
-// 65 bits: 1 + a zigzag number needs them.
+// 1 + a zigzag number may need 65 bits.
 void AppendVarint(unsigned __int128 value, std::string* out) {
   for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>((value & 0x7f) | 0x80));
   out->push_back(static_cast<char>(value));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables as columns of text, for a page that holds its own data. Internal.
+// Encodes tables as columns of text, for a page with its own data. Internal.
 //
 // A column is a JSON array [encoding, text]:
 //   "c"  each row has this value, in decimals
-//   "p"  base64 of one LEB128 number a row: the value, zigzag
-//   "d"  the same of what it differs from the row before (the first one from 0), modulo 2^64
-//   "o"  0 for a row that has none, else 1 + zigzag of what it differs from the one before
+//   "p"  base64 of one LEB128 number per row: the value, zigzag
+//   "d"  the same for the difference to the previous row (for the first row, to 0), modulo 2^64
+//   "o"  0 for a row without a value, else 1 + zigzag of the difference to the previous one
 // page/data.js reads them.
 #ifndef LIBTRACE_VIEW_PAGE_COLUMNS_H_
 #define LIBTRACE_VIEW_PAGE_COLUMNS_H_
@@ -19,16 +19,16 @@
 
 namespace acceltrace::view {
 
-// `text` as a JSON string, quotes included, in ASCII, without a character that means something
-// to HTML. Bytes that are no UTF-8 become U+FFFD.
+// Returns `text` as a quoted JSON string in ASCII without characters that have a meaning in HTML.
+// Bytes that are not UTF-8 become U+FFFD.
 std::string PageString(std::string_view text);
 
 class PageTable {
  public:
-  // rows: those of the model's table that are there, of `of` that there are.
+  // `rows` are the included rows of the model's table, which has `of` rows.
   PageTable(const std::vector<uint32_t>& rows, uint64_t of) : rows_(rows), of_(of) {}
 
-  // get(row): something that converts to int64_t or uint64_t.
+  // get(row) returns something that converts to int64_t or uint64_t.
   template <typename Get>
   void Plain(std::string_view name, const Get& get) {
     Put(name, 'p', Values(get));
@@ -37,7 +37,7 @@ class PageTable {
   void Delta(std::string_view name, const Get& get) {
     Put(name, 'd', Values(get));
   }
-  // get(row): std::optional<int64_t>.
+  // get(row) returns std::optional<int64_t>.
   template <typename Get>
   void Optional(std::string_view name, const Get& get) {
     std::vector<std::optional<int64_t>> values;
@@ -66,12 +66,12 @@ class PageTable {
   std::string columns_;
 };
 
-// Modulo 2^64: damaged times may be anywhere.
+// Computed modulo 2^64, since damaged times may be anything.
 inline int64_t Less(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
-// Base64 of bytes, with padding.
+// Returns base64 with padding.
 std::string Base64(std::string_view bytes);
 
 }  // namespace acceltrace::view

@@ -79,7 +79,7 @@ class Maker {
     return false;
   }
 
-  // Points of a thread have neighbouring numbers.
+  // The points of a thread have successive numbers.
   bool Continues(uint32_t n) const {
     if (n == 0 || graph_.kind[n - 1] != From::kHost) return false;
     const Graph::Point &point = graph_.points[graph_.row[n]],
@@ -108,7 +108,8 @@ class Maker {
   void AddEdges() {
     made_.first_edge.assign(made_.size() + 1, 0);
     made_.first_next.assign(made_.size() + 1, 0);
-    // Nodes of both graphs are in the same order, but for ends and points, which lie in others.
+    // Nodes of both graphs are in the same order, except for ends and points, which are merged into
+    // others.
     for (uint32_t n = 0; n < graph_.size(); ++n) {
       const uint32_t last = analysis::LastEdge(graph_, n);
       for (uint32_t e = graph_.first_edge[n]; e < graph_.first_edge[n + 1]; ++e) {
@@ -131,8 +132,8 @@ class Maker {
     for (uint32_t e = 0; e < made_.from.size(); ++e) made_.next[out[made_.from[e]]++] = e;
   }
 
-  // The parts of a call that went on after something else, which explain why it took so long; else
-  // all.
+  // Finds the node of a call. The part that continued after something else is preferred, since it
+  // explains why the call took so long.
   void FindCalls() {
     for (uint32_t n = 0; n < made_.size(); ++n) {
       if (made_.kind[n] != PageGraph::kThread || made_.row[n] == model::kNoRow) continue;

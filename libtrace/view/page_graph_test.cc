@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's dependency graph against the one that analyses use.
+// Compares the page's dependency graph with that of the analyses.
 #include "libtrace/view/page_graph.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using analysis::Graph;
 
 constexpr int64_t kBase = 30'000'000;
 
-// Calls that submit a job of two commands each, the second after the first.
+// Calls that each submit a job with two commands, the second of which follows the first.
 TraceBuilder Calls(uint32_t n) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -107,7 +107,7 @@ TEST_CASE("Edges are those of the graph, without those inside of a node") {
       CHECK(page.from[page.next[i]] == n);
     }
   }
-  // One for each node of the analysis whose last edge comes from another node.
+  // There is one for each node of the analysis whose last edge comes from another node.
   size_t expected = 0;
   for (uint32_t n = 0; n < made.graph.size(); ++n) {
     const uint32_t e = analysis::LastEdge(made.graph, n);

@@ -20,13 +20,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kPageVersion = 1;
 constexpr size_t kMaxReportBytes = 2'000'000;
 
-// Of ASCII.
+// The result is ASCII.
 std::string InertJson(const Json& json) {
   return Inert(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-// The report of json.h without what takes much room and is shown nowhere; of long lists the
-// first rows.
+// Returns the report of json.h without large parts that are not shown, and only the first rows of
+// long lists.
 std::string ReportJson(const analysis::Report& report) {
   Json json = Json::parse(JsonReport(report));
   json.erase("ops"), json.erase("ranges");
@@ -51,7 +51,7 @@ Json Words(const List& list) {
   return words;
 }
 
-// What numbers in the tables stand for.
+// Returns what numbers in the tables stand for.
 std::string DevicesJson(const model::Model& model) {
   Json devices = Json::array();
   for (const model::Device& device : model.devices) {
@@ -92,7 +92,7 @@ std::string ProcessesJson(const model::Model& model) {
   return InertJson(processes);
 }
 
-// What is not there because its source was not recorded.
+// Returns what is missing because its source was not recorded.
 std::string AbsentJson(const model::Model& model) {
   Json absent = Json::array();
   for (const query::AbsentSource& source : query::AbsentSources(model)) {

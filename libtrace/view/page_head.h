@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of a page that are the same whatever is shown of its timeline. Internal.
+// The parts of a page that do not depend on what its timeline shows. Internal.
 #ifndef LIBTRACE_VIEW_PAGE_HEAD_H_
 #define LIBTRACE_VIEW_PAGE_HEAD_H_
 
@@ -12,18 +12,19 @@
 
 namespace acceltrace::view {
 
-// What stands before and after the page's data.
+// The markup before and after the page's data.
 std::string_view PageBegin();
 std::string_view PageEnd();
 
-// Likewise of a page that shows two.
+// The same for a page that shows two traces.
 std::string_view BothBegin();
 std::string_view BothEnd();
 
-// JSON as it may stand in HTML: no character that could end the element.
+// Makes JSON safe to include in HTML: no character can end the element.
 std::string Inert(std::string_view json);
 
-// The data's beginning, `{"version":1,...,`: what the overview, the charts and the tables show.
+// Returns the beginning of the data, `{"version":1,...,`, which the overview, the charts and the
+// tables show.
 std::string PageHead(const analysis::Report& report, const PagePath& path);
 
 }  // namespace acceltrace::view

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Single events of a served trace: what they are called, which comes next, which have a name,
-// what an area holds.
+// Queries on single events of a served trace: names, the next event, search, and areas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// A name in small letters that is looked for. "[A-B]" in it is any number from A to B as well, as
+// A lower-case name to search. "[A-B]" in it also matches any number from A to B, as
 // analysis/names.h folds names.
 class Wanted {
  public:
@@ -66,7 +65,7 @@ class Wanted {
 
  private:
   struct Range {
-    std::string before;  // what stands before it
+    std::string before;  // the text before it
     uint64_t least = 0, most = 0;
   };
 
@@ -91,7 +90,7 @@ class Wanted {
   std::vector<Range> ranges_;
 };
 
-// The cause that stalled a command most; -1: none.
+// Returns the cause that stalled a command most, or -1 if there is none.
 int WorstStall(const model::Model& model, uint32_t row) {
   const int causes = model.devices[model.commands.device[row]].about.stalls_size();
   const auto stalls = model.Stalls(row);
@@ -210,7 +209,7 @@ std::string PageSource::Event(const PageEvent& event) const {
   return track ? EventJson(event, *track) : "null";
 }
 
-// Events of a track have an order: by begin, then by lane, then as they lie in it.
+// The events of a track are ordered by begin, then by lane, then by their order in the lane.
 std::string PageSource::Step(const PageEvent& event, int by) const {
   const auto id = tracks_.TrackOf(event.kind, event.row);
   const PageTrack* track = id ? tracks_.Find(*id) : nullptr;
@@ -221,7 +220,7 @@ std::string PageSource::Step(const PageEvent& event, int by) const {
     const PageLane& lane = track->parts[part];
     return Key{tracks_.Span(lane.kind, lane.events.rows()[at]).first, part, at};
   };
-  // Where it lies itself.
+  // The position of the event itself.
   std::optional<Key> here;
   for (size_t part = 0; part < track->parts.size() && !here; ++part) {
     const PageLane& lane = track->parts[part];
@@ -318,8 +317,8 @@ std::string PageSource::Area(int64_t from, int64_t to,
     };
     for (const PageLane& lane : track->parts) {
       const auto& rows = lane.events.rows();
-      // What ends with the area's first instant is in it. Those that began before are one in a lane
-      // whose events do not overlap.
+      // An event that ends with the area's first instant is part of it. Of a lane without overlaps,
+      // at most one event began before.
       const int64_t early_ns = Less(from_ns, 1);
       const size_t first = lane.events.Before(early_ns);
       bool all = true;

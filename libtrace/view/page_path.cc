@@ -64,7 +64,8 @@ class Walker {
     return {model_.jobs.tid[job], model_.jobs.submit_ns[job]};
   }
 
-  // The submission that a thread had under way at a time; model::kNoRow: none.
+  // Returns the submission that a thread had under way at a time, or model::kNoRow if there is
+  // none.
   uint32_t SubmissionAt(uint32_t tid, int64_t at_ns) const {
     const auto after =
         std::upper_bound(submits_.begin(), submits_.end(), std::pair{tid, at_ns},
@@ -135,10 +136,10 @@ class Walker {
   const model::Model& model_;
   const Graph& graph_;
   PagePath& path_;
-  std::vector<uint32_t> submits_;  // jobs by thread and time
+  std::vector<uint32_t> submits_;  // jobs sorted by thread and time
 };
 
-// Names that differ in a running number only are one.
+// Merges names that only differ in a running number.
 void Fold(std::vector<PathShare>* shares) {
   std::vector<std::string_view> names;
   for (const PathShare& share : *shares) names.push_back(share.name);

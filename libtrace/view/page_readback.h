@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of a page read back by other means than the page's own, for tests.
+// Reads the columns of a page independently of the page's own code, for tests.
 #ifndef LIBTRACE_VIEW_PAGE_READBACK_H_
 #define LIBTRACE_VIEW_PAGE_READBACK_H_
 
@@ -30,7 +30,7 @@ inline std::string Bytes(const std::string& base64) {
 
 inline constexpr int64_t kNone = INT64_MIN;
 
-// A column as docs and header describe it.
+// Decodes a column as documented in page_columns.h.
 inline std::vector<int64_t> Column(const nlohmann::json& page, const std::string& table,
                                    const std::string& name) {
   const nlohmann::json& of = page["tables"][table];
@@ -58,7 +58,7 @@ inline std::vector<int64_t> Column(const nlohmann::json& page, const std::string
     last = encoding == "p" ? value : last + value;
     values.push_back(static_cast<int64_t>(last));
   }
-  if (values.size() != rows) values.clear();  // what is asked of it fails then
+  if (values.size() != rows) values.clear();  // so that checks on it fail
   return values;
 }
 

@@ -17,16 +17,16 @@ namespace {
 
 constexpr size_t kMostStretches = 4096, kFewestStretches = 16;
 constexpr size_t kCoverageStretches = 1024, kMostCovered = 64, kMostCounted = 1 << 16;
-// Of what other tracks show as well, where not everything fits.
+// Limits events that other tracks show as well, if not everything fits.
 constexpr size_t kMostMinor = 40'000;
 
-// Rows of a table as things on tracks.
+// The rows of a table as events on tracks.
 struct Events {
   size_t rows = 0;
-  double bytes_each = 0;  // about what one takes in a page
+  double bytes_each = 0;  // approximate size of an event in a page
   std::function<uint64_t(uint32_t row)> track;
   std::function<std::pair<int64_t, int64_t>(uint32_t row)> span;
-  // What page/tracks.js calls a track; empty: it has none of its own.
+  // Returns the id of the track in page/tracks.js, or an empty string if it has none of its own.
   std::function<std::string(uint32_t row)> name;
 };
 
@@ -37,7 +37,7 @@ class Thinner {
 
   std::vector<bool> Run() {
     NumberTracks();
-    // Each track has its stretches in two windows.
+    // Each track has intervals in two windows.
     stretches_ = windows_[0].size();
     while (stretches_ > kFewestStretches && stretches_ * tracks_ * 2 > most_ / 2) stretches_ /= 2;
     if (stretches_ * tracks_ * 2 <= most_ / 2) {
@@ -78,7 +78,7 @@ class Thinner {
   }
 
   void KeepLongestOfEach() {
-    const size_t each = kMostStretches / stretches_;  // of the windows' own, in one of these
+    const size_t each = kMostStretches / stretches_;  // of the windows' own per interval here
     std::vector<uint32_t> best(tracks_ * stretches_, model::kNoRow);
     for (const Bins& window : windows_) {
       std::fill(best.begin(), best.end(), model::kNoRow);
@@ -93,7 +93,7 @@ class Thinner {
     }
   }
 
-  // What covers a whole stretch is seen at any scale.
+  // Keeps events that cover a whole interval, which are visible at any scale.
   void KeepLong() {
     const double width = windows_[0].width_ns() * static_cast<double>(kMostStretches / stretches_);
     std::vector<uint32_t> rows;
@@ -122,7 +122,7 @@ class Thinner {
     for (uint32_t row : *rows) Keep(row);
   }
 
-  // So that closer looks find something everywhere.
+  // Keeps events everywhere, so that there is something to see after zooming in.
   void KeepNeighbours() {
     if (count_ + tracks_ >= most_) return;
     const size_t left = most_ - count_ - tracks_;
@@ -219,8 +219,8 @@ class Selector {
             Bins(used ? run.begin_ns : model_.begin_ns, used ? run.end_ns : model_.end_ns, n)};
   }
 
-  // How many rows each table may have: losses first, then what all others need, from the one
-  // that needs least to the one that needs most.
+  // Returns how many rows each table may have: losses first, then all others, beginning with the
+  // one that needs least.
   std::array<size_t, kNumTables> Budget(uint64_t max_bytes) const {
     std::array<size_t, kNumTables> most{};
     auto left = static_cast<double>(max_bytes);
@@ -251,8 +251,8 @@ class Selector {
     return most;
   }
 
-  // A job is shown with the calls that submitted it and waited for it, and with the commands that
-  // began and ended it.
+  // A job is shown with the calls that submitted it and waited for it, and with the commands with
+  // which it began and ended.
   void BringAlong(const std::vector<bool>& jobs, std::vector<bool>* api,
                   std::vector<bool>* commands) const {
     const model::Jobs& all = model_.jobs;
@@ -271,8 +271,8 @@ class Selector {
     }
   }
 
-  // The tracks with most rows, and how many these are. Of more tracks than anybody looks at the
-  // first ones are counted.
+  // Returns the tracks with the most rows and their number of rows. If there are excessively many
+  // tracks, only the first ones are counted.
   static std::vector<std::pair<size_t, uint64_t>> Fullest(const Events& events) {
     std::unordered_map<uint64_t, size_t> counts;
     for (uint32_t i = 0; i < events.rows; ++i) {
@@ -394,7 +394,7 @@ class Selector {
 
   void DescribeDevices() {
     const model::Jobs& jobs = model_.jobs;
-    // Three times what one takes: it brings others along.
+    // A job is counted as three times its size, since it includes other rows.
     tables_[kJobs] = {
         jobs.size(), 3 * 105, [&jobs](uint32_t i) { return Pair(jobs.device[i], jobs.queue[i]); },
         [&jobs](uint32_t i) {

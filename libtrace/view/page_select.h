@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events a page holds one by one. Internal.
+// Selects the events that a page includes. Internal.
 //
-// All of them, if they fit. Else of each track the longest event of each of up to 4096 stretches
-// of the recording, and of the run within it; those that are longer than such a stretch; and the
-// longest of each so many neighbours. Losses come first; jobs bring along their calls, and their
-// first and last commands. How much of each stretch all events of a track took is there besides.
+// If not all of them fit, these are included for each track: the longest event of each of up to
+// 4096 intervals of the recording, and of the run within it; those that are longer than such an
+// interval; and the longest of each group of neighbours. Losses have priority; jobs include their
+// calls and their first and last commands. The page also has how much of each interval all events
+// of a track took.
 #ifndef LIBTRACE_VIEW_PAGE_SELECT_H_
 #define LIBTRACE_VIEW_PAGE_SELECT_H_
 
@@ -21,12 +22,12 @@ namespace acceltrace::view {
 struct PageSelection {
   PageRows rows;
   bool thinned = false;
-  // {"TRACK": [{"from", "to", "shares"}, ...]}: of the tracks whose events were thinned, the
-  // ones with most events.
+  // {"TRACK": [{"from", "to", "shares"}, ...]} for those tracks with omitted events that have the
+  // most events.
   std::string coverage = "{}";
 };
 
-// max_bytes: about as much as the tables may take.
+// max_bytes is the approximate limit for the tables.
 PageSelection SelectRows(const analysis::Report& report, const analysis::TracerWork& work,
                          const PagePath& path, int64_t base_ns, uint64_t max_bytes);
 

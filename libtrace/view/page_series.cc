@@ -17,7 +17,7 @@ namespace acceltrace::view {
 namespace {
 
 constexpr size_t kBins = 480;
-constexpr size_t kMostPoints = 4000;  // of a counter
+constexpr size_t kMostPoints = 4000;  // per counter
 
 struct UnitSums {
   std::vector<double> busy, stalled, waiting, bytes;
@@ -74,7 +74,7 @@ std::string Units(const model::Model& model, const Bins& bins) {
   return json + "]";
 }
 
-// The classes of the run in each bin.
+// Returns the classes of the run in each bin.
 std::string Classes(const analysis::Breakdown& breakdown, const Bins& bins) {
   std::array<std::vector<double>, analysis::kNumClasses> sums;
   for (std::vector<double>& sum : sums) sum.resize(kBins);
@@ -90,7 +90,8 @@ std::string Classes(const analysis::Breakdown& breakdown, const Bins& bins) {
   return json + "]";
 }
 
-// From a job's API call to its completion's being consumed: percentiles 0 to 100.
+// Returns the percentiles 0 to 100 of the time from a job's API call until its completion is
+// consumed.
 std::string LatencyQuantiles(const model::Model& model) {
   std::vector<double> lengths;
   const auto lines = std::make_unique<analysis::JobTimelines>(model);
@@ -114,7 +115,7 @@ struct Point {
   double value;
 };
 
-// Neighbours become one point of their mean until few enough are left.
+// Merges neighbours to their mean until the number of points is low enough.
 void Thin(std::vector<Point>* points) {
   while (points->size() > kMostPoints) {
     std::vector<Point> fewer;
@@ -133,7 +134,7 @@ void Thin(std::vector<Point>* points) {
   }
 }
 
-// What a counter grew by from one snapshot to the next, as a rate.
+// Returns a counter's growth from one snapshot to the next as a rate.
 std::vector<Point> Rates(const model::Device& device, size_t counter, bool share) {
   const model::CounterSamples& samples = device.counters;
   const double hz = static_cast<double>(device.about.clock().nominal_hz());
@@ -161,7 +162,8 @@ std::string Counters(const model::Model& model, int64_t base_ns) {
     const model::Device& device = model.devices[d];
     for (size_t c = 0; c < device.counters.num_counters; ++c) {
       const proto::Counter& about = device.about.counters(static_cast<int>(c));
-      // What all others are measured by, and what busy and stalls leave over, say nothing.
+      // These have no information of their own: all others are relative to the former, and the
+      // latter is what busy and stalls leave.
       if (about.name() == "elapsed_ticks" || about.name().ends_with("_idle")) continue;
       const bool share = about.unit() == "ticks";
       std::vector<Point> points = Rates(device, c, share);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a page draws over the run as a whole: sums over all rows of the model, however many of
-// them the page holds one by one. Internal.
+// Series over the whole run for a page's charts: sums over all rows of the model, whether or not
+// the page includes them. Internal.
 #ifndef LIBTRACE_VIEW_PAGE_SERIES_H_
 #define LIBTRACE_VIEW_PAGE_SERIES_H_
 
@@ -11,8 +11,8 @@
 
 namespace acceltrace::view {
 
-// {"begin", "end", "bins", "units", "latency", "counters"}; units: for each what it did in each
-// bin, in 250ths of it, and the bytes of its transfers.
+// Returns {"begin", "end", "bins", "units", "latency", "counters"}. `units` has for each unit what
+// it did in each bin, in 250ths, and the bytes of its transfers.
 std::string PageSeriesJson(const analysis::Report& report, int64_t base_ns);
 
 }  // namespace acceltrace::view

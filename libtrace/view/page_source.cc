@@ -12,7 +12,7 @@
 namespace acceltrace::view {
 namespace {
 
-// About what the tables of an answer may take.
+// The approximate limit for the tables of an answer.
 constexpr uint64_t kMostTableBytes = 600'000;
 constexpr size_t kMostNameBytes = 400'000;
 constexpr size_t kFewestStretches = 16;
@@ -20,7 +20,7 @@ constexpr size_t kMostCommandsOfAJob = 512, kMostBefore = 16, kMostJobsOfACall =
 constexpr size_t kMostUnplaced = 1000;
 constexpr size_t kMostNodes = 120;  // of the dependency graph
 
-// About what a row of each table takes.
+// The approximate size of a row of each table.
 constexpr std::array<uint64_t, kNumPageTables> kRowBytes = {16, 14, 115, 75, 24,
                                                             22, 18, 11,  14, 16};
 
@@ -65,11 +65,11 @@ PageSource::PageSource(const analysis::Report& report, uint64_t live)
 
 int64_t PageSource::At(int64_t time) const { return Less(model_.begin_ns, Less(0, time)); }
 
-// As many stretches of the window as there are pixels, or less where too many rows would come; 0:
-// there is room for all events.
+// Returns the number of intervals for the window: that of its pixels, or fewer if there would be
+// too many rows, or 0 if all events fit.
 size_t PageSource::Stretches(const PageView& view) const {
   const int64_t from_ns = At(view.from), to_ns = At(view.to);
-  std::vector<std::pair<uint64_t, uint64_t>> lanes;  // events, bytes of each
+  std::vector<std::pair<uint64_t, uint64_t>> lanes;  // number and size of the events in each lane
   for (const PageTrack& track : tracks_.tracks()) {
     for (const PageLane& lane : track.parts) {
       const size_t events = EventsIn(lane.events, from_ns, to_ns);
@@ -119,7 +119,7 @@ bool PageSource::SelectTracks(const PageView& view, size_t stretches, PageRows* 
       }
     }
     if (busy_ns.empty()) continue;
-    // Lanes of which everything is sent show it themselves.
+    // Lanes whose events are all sent need no coverage.
     *coverage += fmt::format("{}\"{}\":[{{\"from\":{},\"to\":{},\"shares\":\"{}\"}}]",
                              coverage->empty() ? "" : ",", track.id, view.from, view.to,
                              SharesText(busy_ns, width_ns));
@@ -127,7 +127,7 @@ bool PageSource::SelectTracks(const PageView& view, size_t stretches, PageRows* 
   return left_out;
 }
 
-// What an event waited for and what waited for it, as the dependency graph has it.
+// Adds what an event waited for and what waited for it, according to the dependency graph.
 void PageSource::BringGraph(const PageEvent& event, PageRows* rows) const {
   const PageGraph& graph = path_.graph;
   const auto of = [](const std::vector<uint32_t>& nodes, uint32_t row) {
@@ -197,7 +197,7 @@ void PageSource::BringJob(uint32_t job, PageRows* rows) const {
   BringDependencies(last, rows);
 }
 
-// What belongs to an event: its job with the calls, the commands, and what they waited for.
+// Adds what is related to an event: its job with the calls and commands, and what these waited for.
 void PageSource::BringAlong(const PageEvent& event, PageRows* rows) const {
   const uint32_t row = event.row;
   if (row >= tracks_.Rows(AboutKind(event.kind).table)) return;
@@ -238,7 +238,7 @@ std::string PageSource::Window(const PageView& view) const {
     BringAlong(*view.selected, &rows);
     BringGraph(*view.selected, &rows);
   }
-  // When they were nobody knows: they are in every window.
+  // Losses at unknown times are in every window.
   size_t unplaced = 0;
   for (uint32_t i = 0; i < model_.losses.size() && unplaced < kMostUnplaced; ++i) {
     if (model_.losses[i].first_ns == model::kNoTime) rows.losses.push_back(i), ++unplaced;
@@ -259,7 +259,7 @@ std::string PageSource::Window(const PageView& view) const {
       !left_out, names.Json(kMostNameBytes), coverage, tables);
 }
 
-// Which tracks there are, for what is drawn before its events are known.
+// Lists the tracks, so that they can be drawn before their events are known.
 std::string PageSource::Served() const {
   std::string json;
   for (const PageTrack& track : tracks_.tracks()) {
@@ -280,12 +280,12 @@ std::string PageSource::Html() const {
   const bool used = run.end_ns > run.begin_ns;
   view.from = used ? Less(run.begin_ns, model_.begin_ns) : 0;
   view.to = used ? Less(run.end_ns, model_.begin_ns) : Less(model_.end_ns, model_.begin_ns);
-  // Some more on both sides, as the page shows it.
+  // Add a margin on both sides, as the page does.
   const int64_t more = std::max<int64_t>(1, Less(view.to, view.from) / 16);
   view.from = Less(view.from, more), view.to = Less(view.to, -more);
   if (view.to <= view.from) view.to = view.from + 1;
   std::string before(PageBegin());
-  // It may ask where it came from, and nobody else.
+  // Allow requests to the same origin only.
   const std::string_view all = "default-src 'none';";
   const size_t policy = before.find(all);
   if (policy != before.npos) before.insert(policy + all.size(), " connect-src 'self';");

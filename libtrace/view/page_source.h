@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a page asks of a trace that it does not hold: `acceltrace serve` gives these answers.
+// Answers the requests of a page that does not have the whole trace, for `acceltrace serve`.
 //
-// Every answer is JSON in ASCII and of bounded size, whatever the trace is. Times are ns from the
-// first event, as in the page; events are KIND.ROW, a kind of page/events.js and a row of the
+// Every answer is JSON in ASCII and of bounded size, whatever the trace is. Times are ns since the
+// first event, as in the page; events are KIND.ROW, with a kind of page/events.js and a row of the
 // model's table.
 #ifndef LIBTRACE_VIEW_PAGE_SOURCE_H_
 #define LIBTRACE_VIEW_PAGE_SOURCE_H_
@@ -30,7 +30,7 @@ struct PageEvent {
 struct PageView {
   int64_t from = 0, to = 1;  // from < to
   uint64_t pixels = 1000;
-  std::optional<PageEvent> selected;  // comes along with what belongs to it
+  std::optional<PageEvent> selected;  // always included, along with its related events
 };
 
 class PageSource {
@@ -38,36 +38,38 @@ class PageSource {
   static constexpr uint64_t kMostPixels = 4096;
   static constexpr size_t kMostHits = 100'000, kHitsSent = 2000, kMostNames = 40;
 
-  // report: outlives this. live: which one it is of a recording that goes on, 0: of none.
+  // The report must outlive the source. `live` is its number within a live recording, or 0 for a
+  // complete trace.
   explicit PageSource(const analysis::Report& report, uint64_t live = 0);
 
   const PageTracks& tracks() const { return tracks_; }
-  // The page, with the run's window in it.
+  // Returns the page, including the window of the run.
   std::string Html() const;
-  // All that the page holds but a window, for one that is open already.
+  // Returns everything except for the window, to update an open page.
   std::string Head() const;
-  // {"from", "to", "bucket_ns", "whole", "names", "coverage", "tables"}: of each lane the longest
-  // event of each stretch of a pixel or, where that would be too much, of several, and what reaches
-  // into the window; whole: nothing was left out.
+  // Returns {"from", "to", "bucket_ns", "whole", "names", "coverage", "tables"}: for each lane, the
+  // longest event of each interval of a pixel (or of several, if there would be too many) and
+  // events that reach into the window. `whole` means that nothing was omitted.
   std::string Window(const PageView& view) const;
-  // {"kind", "row", "track", "begin", "end"}, or null: it is drawn nowhere.
+  // Returns {"kind", "row", "track", "begin", "end"}, or null if the event is not drawn.
   std::string Event(const PageEvent& event) const;
-  // The event after (by > 0) or before one on its track, likewise.
+  // Returns the next event on its track (by > 0) or the previous one, in the same format.
   std::string Step(const PageEvent& event, int by) const;
-  // {"count", "first", "hits": [[KIND, row, begin], ...]}: events whose names hold a text, in
-  // order of time, from around `at` on; first: the number of the first one that is sent.
+  // Returns {"count", "first", "hits": [[KIND, row, begin], ...]}: the events whose names contain a
+  // text, sorted by time, starting around `at`. `first` is the number of the first one that is
+  // sent.
   std::string Search(std::string_view text, int64_t at) const;
-  // {"tracks": [{"id", "events", "within", "covered"}], "names": [{"name", "track",
-  // "events", "within", "longest"}], "num_names"}: what lies in [from, to]; the names that took
-  // most of it.
+  // Returns {"tracks": [{"id", "events", "within", "covered"}], "names": [{"name", "track",
+  // "events", "within", "longest"}], "num_names"} for the events in [from, to], with the names that
+  // took most of it.
   std::string Area(int64_t from, int64_t to, const std::vector<std::string>& tracks) const;
-  // What an event is called.
+  // Returns the name of an event.
   std::string NameOf(const PageEvent& event) const;
   std::optional<PageEvent> ParseEvent(std::string_view text) const;
 
  private:
-  int64_t At(int64_t time) const;  // on the host's clock
-  // Whether anything was left out.
+  int64_t At(int64_t time) const;  // converts to the host's clock
+  // Returns true if anything was omitted.
   bool SelectTracks(const PageView& view, size_t stretches, PageRows* rows,
                     std::string* coverage) const;
   size_t Stretches(const PageView& view) const;

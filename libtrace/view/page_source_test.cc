@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a served page gets, against the model, event by event.
+// Compares what a served page receives with the model, event by event.
 #include "libtrace/view/page_source.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ struct Served {
     view.from = from, view.to = to, view.pixels = pixels;
     return Json::parse(source.Window(view));
   }
-  // Rows of a track's events in order of time, by kind.
+  // Returns the rows of a track's events by kind, sorted by time.
   std::vector<PageEvent> EventsOf(const PageTrack& track) const {
     std::vector<PageEvent> events;
     for (const PageLane& lane : track.parts) {
@@ -141,7 +141,7 @@ TEST_CASE("a window holds what lies in it, each lane's longest of every stretch,
         const char* table = kTables[AboutKind(event.kind).table];
         const bool here = rows[table].count(event.row) != 0;
         thinned |= !here;
-        // What is wider than a stretch is never left out.
+        // Events that are longer than an interval are never omitted.
         if (static_cast<double>(until - begin) > stretch_ns + 1) CHECK(here);
         if (event.kind == kLossEvent) CHECK(here);
       }
@@ -198,7 +198,7 @@ TEST_CASE("steps go through all events of a track, there and back") {
   for (const PageTrack& track : served.source.tracks().tracks()) {
     std::vector<std::pair<PageKind, uint32_t>> all;
     for (const PageEvent& event : served.EventsOf(track)) all.emplace_back(event.kind, event.row);
-    // From the first one on.
+    // Begin with the first event.
     PageEvent at{all[0].first, all[0].second};
     for (Json before = Json::parse(served.source.Step(at, -1)); !before.is_null();
          before = Json::parse(served.source.Step(at, -1))) {
@@ -232,7 +232,8 @@ TEST_CASE("an area's sums and a search's hits are those of all events") {
   const auto count = [&served](const char* text) {
     return Json::parse(served.source.Search(text, 0))["count"].get<int>();
   };
-  // A folded name finds what it stands for: the number as a whole, at its place, within its range.
+  // A folded name finds what it represents: the number must match as a whole, in its place, within
+  // its range.
   CHECK(count("job [12-12]") == 1);
   CHECK(count("job [10-12]") == 3);
   CHECK(count("Job [0-2000]") == 2'000);

@@ -12,7 +12,7 @@
 namespace acceltrace::view {
 namespace {
 
-// Where a row of the model is in the page.
+// Finds the position in the page of a row of the model.
 class Places {
  public:
   explicit Places(const std::vector<uint32_t>& rows) : rows_(rows) {}
@@ -20,7 +20,7 @@ class Places {
     const auto found = std::lower_bound(rows_.begin(), rows_.end(), row);
     return found != rows_.end() && *found == row ? found - rows_.begin() : -1;
   }
-  // The first one that is not before `row`.
+  // Returns the position of the first row that is not before `row`.
   size_t From(uint32_t row) const {
     return static_cast<size_t>(std::lower_bound(rows_.begin(), rows_.end(), row) - rows_.begin());
   }
@@ -45,7 +45,7 @@ class Tables {
   std::string Json() {
     std::string json = "{";
     const auto add = [&json](const char* name, const std::string& table) {
-      // In its place: there may be megabytes.
+      // Append in place, since there may be megabytes.
       json += fmt::format("{}\"{}\":", json.size() > 1 ? "," : "", name);
       json += table;
     };
@@ -72,7 +72,7 @@ class Tables {
     return At(time_ns);
   }
 
-  // Which rows these are, and where they are drawn.
+  // Adds the rows' numbers in the model, and the lanes in which they are drawn.
   void AddPlaces(PageTableId id, PageTable* table) const {
     if (tracks_ == nullptr) return;
     table->Delta("id", [](uint32_t i) { return i; });
@@ -84,7 +84,7 @@ class Tables {
     }
   }
 
-  // A device time of each row; of those that do not have it what stands in the model.
+  // Adds a device time of each row. Rows without that time get the model's default.
   void AddTime(const std::string& name, const model::DeviceTimes& times, PageTable* table) const {
     table->Delta(name, [&](uint32_t i) { return At(times.host[i].mid_ns); });
     table->Plain(name + "_lo",
@@ -167,7 +167,7 @@ class Tables {
     AddTime("irq", jobs.irq, &table);
     table.Plain("api", [&](uint32_t i) { return api.Of(jobs.api_row[i]); });
     table.Plain("wait_api", [&](uint32_t i) { return api.Of(jobs.wait_api_row[i]); });
-    // Who waited, for what does not hold the call itself.
+    // The thread that waited, for pages that do not include the call itself.
     const auto waiter = [&](const char* name, const model::Column<uint32_t>& column) {
       table.Plain(name, [&](uint32_t i) -> int64_t {
         const uint32_t row = jobs.wait_api_row[i];
@@ -226,7 +226,7 @@ class Tables {
     });
     table.Delta("job_row", [&](uint32_t i) { return jobs.Of(commands.job_row[i]); });
     table.Plain("critical", [&](uint32_t i) { return path_.commands[i]; });
-    // How many rows back, or ahead, in the page; 0: none, or not in it.
+    // The distance in the page, in rows; 0 if there is none or it is not included.
     const Places places(rows_.commands);
     table.Plain("after", [&](uint32_t i) -> int64_t {
       const int64_t before = path_.after[i] == model::kNoRow ? -1 : places.Of(path_.after[i]);
@@ -310,7 +310,7 @@ class Tables {
     return table.Json();
   }
 
-  // The dependency graph's nodes and edges.
+  // The nodes and edges of the dependency graph.
   std::string Nodes() {
     const PageGraph& graph = path_.graph;
     PageTable table(rows_.graph, graph.size());

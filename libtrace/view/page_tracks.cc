@@ -25,7 +25,7 @@ constexpr std::array<PageKindAbout, kNumPageKinds> kKinds = {{{"piece", kPiecesT
                                                               {"device_event", kDeviceEventsTable},
                                                               {"host", kHostTable}}};
 
-// Events that other tracks show as the edges of what they are part of.
+// Returns true for events that other tracks show as edges of the events that they are part of.
 bool IsShownElsewhere(uint32_t host_kind) {
   switch (host_kind) {
     case proto::HostBatch::KIND_SUBMIT:
@@ -210,14 +210,14 @@ void PageTracks::DescribeDevices() {
     if (commands.head.host[i].mid_ns >= commands.start.host[i].mid_ns) return std::nullopt;
     return Key{kWaits, commands.device[i], commands.unit[i]};
   };
-  // All devices' commands have one source: as many causes as each of them has.
+  // The commands of all devices have one source, so use the number of causes that all devices have.
   size_t causes = model_.devices.empty() ? 0 : stream::kMaxStalls;
   for (const model::Device& device : model_.devices) {
     causes = std::min(causes, static_cast<size_t>(device.about.stalls_size()));
   }
   sources_[kCommandEvent].num_parts = causes;
   sources_[kCommandEvent].parts = [this, causes](uint32_t i) {
-    static thread_local uint64_t stalls[stream::kMaxStalls];  // until the next call
+    static thread_local uint64_t stalls[stream::kMaxStalls];  // valid until the next call
     const auto of = model_.Stalls(i);
     for (size_t s = 0; s < causes; ++s) stalls[s] = of[static_cast<ptrdiff_t>(s)];
     return static_cast<const uint64_t*>(stalls);
@@ -317,12 +317,12 @@ void PageTracks::Build() {
     order.resize(kMostTracks);
     std::sort(order.begin(), order.end());
   }
-  // Pyramids refer to sources_, which stay where they are.
+  // Pyramids refer to sources_, which do not move in memory.
   tracks_.reserve(order.size());
   for (size_t t : order) BuildTrack(keys[t], &rows[t]);
 }
 
-// By begin, of equals the longer first.
+// Sorts by begin, with longer ones first if equal.
 void PageTracks::Sort(PageKind kind, std::vector<uint32_t>* rows) const {
   const auto before = [this, kind](uint32_t a, uint32_t b) {
     const auto [begin_a, end_a] = Span(kind, a);
@@ -342,7 +342,7 @@ void PageTracks::BuildTrack(const Key& key, RowsByKind* rows) {
   std::vector<std::vector<std::vector<uint32_t>>> by_lane(rows->size());
   std::vector<int64_t> ends;  // of each lane
   for (uint64_t placed = 0; placed < track.events; ++placed) {
-    // The kind whose next event is first.
+    // Find the kind whose next event comes first.
     size_t next = rows->size();
     std::pair<int64_t, int64_t> span;
     for (size_t k = 0; k < rows->size(); ++k) {

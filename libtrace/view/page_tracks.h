@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tracks of a page's timeline, each with its lanes as pyramids. Internal.
+// The tracks of a page's timeline, whose lanes are pyramids. Internal.
 //
-// page/tracks.js makes the same tracks, with the same ids, of the rows that it is given; which
-// lane an event is drawn in is decided here, so that it stays where it is whatever else is shown.
+// page/tracks.js builds the same tracks, with the same ids, from the rows that it receives. The
+// lane of an event is decided here, so that it does not depend on what else is shown.
 #ifndef LIBTRACE_VIEW_PAGE_TRACKS_H_
 #define LIBTRACE_VIEW_PAGE_TRACKS_H_
 
@@ -24,7 +24,7 @@
 
 namespace acceltrace::view {
 
-// Of which table rows are.
+// The table that a row belongs to.
 enum PageTableId : uint8_t {
   kApiTable,
   kRangesTable,
@@ -39,7 +39,7 @@ enum PageTableId : uint8_t {
   kNumPageTables
 };
 
-// What page/events.js calls kinds of events.
+// The kinds of events in page/events.js.
 enum PageKind : uint8_t {
   kPieceEvent,
   kPathEvent,
@@ -81,11 +81,11 @@ struct PageTrack {
 
 class PageTracks {
  public:
-  // More than a person looks at: the ones with most events.
+  // More tracks are of no use; those with the most events are kept.
   static constexpr size_t kMostTracks = 2000;
-  static constexpr size_t kMostLanes = 24;  // as page/tracks.js: the last one takes all others
+  static constexpr size_t kMostLanes = 24;  // as in page/tracks.js; the last one takes the rest
 
-  // What is given outlives this.
+  // The arguments must outlive this.
   PageTracks(const analysis::Report& report, const analysis::TracerWork& work,
              const PagePath& path);
   PageTracks(const PageTracks&) = delete;
@@ -94,13 +94,13 @@ class PageTracks {
   const std::vector<PageTrack>& tracks() const { return tracks_; }
   uint64_t tracks_left_out() const { return left_out_; }
   const PageTrack* Find(const std::string& id) const;
-  // Of an event; 0 where it is on no track.
+  // Returns the lane of an event, or 0 if it is on no track.
   uint8_t LaneOf(PageKind kind, uint32_t row) const {
     return lanes_[kind].empty() ? 0 : lanes_[kind][row];
   }
   bool HasLanes(PageKind kind) const { return !lanes_[kind].empty(); }
   std::pair<int64_t, int64_t> Span(PageKind kind, uint32_t row) const;
-  // The track that a row is drawn on as this kind, if it is.
+  // Returns the track on which a row is drawn as this kind, if there is one.
   std::optional<std::string> TrackOf(PageKind kind, uint32_t row) const;
   size_t Rows(PageTableId table) const;
   const PyramidSource& source(PageKind kind) const { return sources_[kind]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The critical path and what-if, for people and for machines.
+// Formats the critical path and what-if for people and programs.
 #ifndef LIBTRACE_VIEW_PATH_H_
 #define LIBTRACE_VIEW_PATH_H_
 
@@ -14,17 +14,17 @@
 namespace acceltrace::view {
 
 struct WhatIf {
-  std::string change;   // as it was asked for, empty: nothing was, each resource is evaluated
+  std::string change;   // as requested; if empty, each resource is evaluated
   std::string refused;  // why there is no answer
   analysis::Prediction prediction;
-  analysis::Limiter limiter;  // when nothing was asked for
+  analysis::Limiter limiter;  // if no change was requested
 };
 
 std::string TextCriticalPath(const analysis::CriticalPath& path, const Style& style);
 std::string JsonCriticalPath(const analysis::CriticalPath& path);
 std::string TextWhatIf(const WhatIf& whatif, const Style& style);
 std::string JsonWhatIf(const WhatIf& whatif);
-// A section of the report: which resource limits, and what each would gain.
+// A section of the report: which resource limits the run, and what each one would gain.
 std::string Gains(const analysis::Limiter& limiter, const Style& style);
 
 }  // namespace acceltrace::view

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline in Perfetto's binary format: one packet sequence with interned names, tracks first,
-// then all events in order of time, and beside each command a row of the table gpu_slice.
+// Writes the timeline in Perfetto's binary format: one packet sequence with interned names, first
+// the tracks, then all events in order of time, and along with each command a row of the table
+// gpu_slice.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ using perfetto::InternedData;
 using perfetto::TracePacket;
 using perfetto::TrackEvent;
 
-// One event to be written.
+// An event to be written.
 struct Event {
   int64_t at_ns;
   uint32_t track;
@@ -35,12 +36,12 @@ struct Event {
   uint32_t index;  // of the slice or value
 };
 
-// The events of one track, one after the other. They are in order of time already.
+// Returns the events of one track, which are already in order of time.
 class TrackEvents {
  public:
   TrackEvents(const Track& track, uint32_t number) : track_(&track), number_(number) {}
 
-  // False after the last.
+  // Returns false after the last event.
   bool Next(Event* event) {
     const std::span<const Slice> slices = track_->slices;
     const bool more = slice_ < slices.size();
@@ -67,7 +68,7 @@ class TrackEvents {
   std::vector<uint32_t> open_;  // innermost last
 };
 
-// Those of all tracks in order of time; where times are equal, of tracks.
+// Merges the events of all tracks by time and, if equal, by track.
 class AllEvents {
  public:
   explicit AllEvents(const Timeline& timeline) {
@@ -78,7 +79,7 @@ class AllEvents {
     }
     std::make_heap(heap_.begin(), heap_.end(), IsLater);
   }
-  // Of the first one; `otherwise` if there is none.
+  // Returns the time of the first event, or `otherwise` if there is none.
   int64_t FirstNs(int64_t otherwise) const { return heap_.empty() ? otherwise : heap_[0].at_ns; }
   bool Next(Event* event) {
     if (heap_.empty()) return false;
@@ -95,7 +96,7 @@ class AllEvents {
   static bool IsLater(const Event& a, const Event& b) {
     return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.track > b.track;
   }
-  // The first one may be later than those below it.
+  // Restores the heap if its first element is later than those below it.
   void SiftDown() {
     for (size_t at = 0, child = 1; child < heap_.size(); at = child, child = 2 * at + 1) {
       if (child + 1 < heap_.size() && IsLater(heap_[child], heap_[child + 1])) ++child;
@@ -105,16 +106,17 @@ class AllEvents {
   }
 
   std::vector<TrackEvents> tracks_;
-  std::vector<Event> heap_;  // one of each track
+  std::vector<Event> heap_;  // one for each track
 };
 
-// Numbers of texts. Most of them lie where they lay when they were asked for last.
+// Assigns numbers to texts. Most texts are at the same address as when they were last requested.
 class Interner {
  public:
-  // first: the number that it gives first.
+  // `first` is the first number.
   explicit Interner(uint64_t first = 1) : next_(first) {}
 
-  // define(id, text): of a text that has none yet. stays: where it lies no other text will.
+  // Calls define(id, text) for each new text. `stays` means that no other text will be at its
+  // address.
   template <typename Define>
   uint64_t Id(std::string_view text, bool stays, const Define& define) {
     Place& place = places_[Hash(text) % places_.size()];
@@ -156,7 +158,7 @@ class Writer {
     const int64_t start_ns = model_.info.start_ns();
     last_ns_ = std::max<int64_t>(0, std::min(start_ns, events.FirstNs(start_ns)));
     WritePerfettoHead(model_, timeline, last_ns_, &packets_);
-    // Queues have the first numbers of what gpu_slice refers to.
+    // Queues have the first numbers that gpu_slice refers to.
     stages_ = Interner(PerfettoQueueIid(timeline.tracks.size()));
     CountFlows(timeline);
     for (Event event; events.Next(&event);) {
@@ -170,7 +172,7 @@ class Writer {
  private:
   // ---- names ----
 
-  // Defines a name in the packet at hand: an entry with id and text in this field of InternedData.
+  // Defines a name in the current packet: an entry with id and text in this field of InternedData.
   template <int kField>
   auto Define() {
     return [this](uint64_t id, std::string_view text) {
@@ -202,8 +204,8 @@ class Writer {
 
   // ---- events ----
 
-  // How many slices each flow touches: the last one in time ends it, and one
-  // that touches a single slice is no arrow. A handful of slices are of one job or command.
+  // The number of slices of each flow: the last one in time ends it, and a flow with a single slice
+  // is no arrow. Few slices belong to the same job or command, so a byte suffices.
   struct FlowCount {
     uint8_t total = 0, seen = 0;
   };
@@ -259,8 +261,8 @@ class Writer {
     }
   }
 
-  // Its time is what has passed since the packet before. There is room for a few numbers, and for
-  // `more` bytes.
+  // The time is relative to the previous packet. Reserves space for a few numbers and for `more`
+  // bytes.
   ProtoCursor BeginPacket(int64_t at_ns, size_t more = 0) {
     ProtoCursor out = packets_.Begin(16 * ProtoCursor::kMostNumber + fresh_.size() + more);
     out.Number<TracePacket::kTimestampFieldNumber>(static_cast<uint64_t>(at_ns - last_ns_));
@@ -269,7 +271,7 @@ class Writer {
     out.Number<TracePacket::kSequenceFlagsFieldNumber>(kPerfettoNeedsState);
     return out;
   }
-  // With the names that it is the first to need.
+  // Adds the names that this packet is the first to need.
   void EndPacket(ProtoCursor out) {
     if (fresh_.size() > 0) {
       out.Text<TracePacket::kInternedDataFieldNumber>(fresh_.bytes());
@@ -278,7 +280,7 @@ class Writer {
     packets_.End(out);
   }
 
-  // stays: see SliceReader.
+  // For `stays`, see SliceReader.
   void WriteSlice(const Timeline& timeline, const Slice& slice, const Event& event,
                   std::string_view name, bool stays) {
     const uint64_t name_id = names_.Id(name, stays, Define<InternedData::kEventNamesFieldNumber>());
@@ -288,7 +290,7 @@ class Writer {
     flows_.clear(), rows_.Clear();
     reader_.AppendFlows(timeline, slice, &flows_);
     AppendRowsOfCall(timeline, slice);
-    // An argument is a message of two fields; a flow is one.
+    // An argument is a message of two fields; a flow is one field.
     ProtoCursor out = BeginPacket(
         slice.begin_ns, (3 * arguments.size() + flows_.size()) * ProtoCursor::kMostNumber +
                             about_.text_bytes() + rows_.size());
@@ -326,7 +328,7 @@ class Writer {
     *to = out;
   }
 
-  // Those of flows_: first those that go on, then those that end here.
+  // Writes flows_: first those that continue, then those that end here.
   void WriteFlows(ProtoCursor* out) {
     bool any_ends = false;
     for (uint64_t& flow : flows_) {
@@ -351,7 +353,7 @@ class Writer {
   uint64_t RowOfCommand(size_t command) const { return command + 1; }
   uint64_t RowOfJob(size_t job) const { return model_.commands.size() + job + 1; }
 
-  // A job, as its rows name it: those of one come one after the other, or nearly.
+  // A job, as its rows refer to it. Rows of the same job tend to follow each other.
   struct JobOfRows {
     uint32_t row = model::kNoRow, device = 0, number = 0;
     uint64_t context = 0;
@@ -362,7 +364,7 @@ class Writer {
     job_ = {row, device, jobs.job[row], PerfettoContextIid(device, jobs.context[row])};
   }
 
-  // Rows that a job has there: those of its commands or, where a device reports none, itself.
+  // Visits the rows of a job: those of its commands or, if a device reports none, that of the job.
   template <typename Use>
   void ForEachRow(uint32_t job, const Use& use) {
     const model::Jobs& jobs = model_.jobs;
@@ -394,7 +396,7 @@ class Writer {
     EndPacket(out);
   }
 
-  // To rows_: what a slice of the host submitted or waited for.
+  // Appends to rows_ what a slice of the host submitted or waited for.
   void AppendRowsOfCall(const Timeline& timeline, const Slice& slice) {
     using perfetto::GpuCorrelation;
     if (slice.about == Slice::About::kCall) {
@@ -415,17 +417,17 @@ class Writer {
   static constexpr std::string_view kUnnamed = "(unnamed)";
   const model::Model& model_;
   PerfettoPackets packets_;
-  int64_t last_ns_ = 0;     // of the packet before
-  ProtoText fresh_, rows_;  // of the packet at hand: what it defines, what it submitted
+  int64_t last_ns_ = 0;     // of the previous packet
+  ProtoText fresh_, rows_;  // of the current packet: what it defines, what it submitted
   ExportStats stats_;
   Interner names_, categories_, stages_;
   Arguments about_;
   std::vector<uint8_t> known_arguments_;
-  std::array<uint64_t, 32> category_ids_{};  // by what slices are about
+  std::array<uint64_t, 32> category_ids_{};  // by Slice::About
   SliceReader reader_;
   JobOfRows job_;
   std::vector<FlowCount> flow_counts_;
-  std::vector<uint64_t> flows_;  // of the slice at hand
+  std::vector<uint64_t> flows_;  // of the current slice
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ class Head {
     packets_->Append(&packet);
   }
 
-  // The same for each export of a recording: by when and where it was made (FNV-1a).
+  // The same for each export of a recording: derived from when and where it was made (FNV-1a).
   void WriteUuid() {
     const proto::TraceInfo& info = model_.info;
     std::string text = fmt::format("{}\n{}\n{}\n{}", info.host(), info.start_ns(),
@@ -102,7 +102,7 @@ class Head {
     if (tree->processes_size() > 0) packets_->Append(&packet);
   }
 
-  // Names of what gpu_slice refers to by number.
+  // Names for the numbers to which gpu_slice refers.
   void WriteDevices() {
     if (model_.devices.empty()) return;
     TracePacket packet;
@@ -158,7 +158,7 @@ class Head {
         break;
       case Track::Kind::kDevice:
       case Track::Kind::kGroup:
-        // No process: a viewer ignores the order of what is below one.
+        // Not a process, since viewers ignore the order of the tracks below one.
         about->set_name(track.name);
         about->set_child_ordering(TrackDescriptor::EXPLICIT);
         about->set_sibling_order_rank(track.rank);
@@ -180,7 +180,7 @@ class Head {
     packets_->Append(&packet);
   }
 
-  // With one process in the trace, it is the command that was recorded.
+  // If the trace has a single process, it is the recorded command.
   bool IsRecordedCommand(const Track& track) const {
     for (uint32_t pid : model_.api.pid) {
       if (pid != static_cast<uint32_t>(track.pid)) return false;

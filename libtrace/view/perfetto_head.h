@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Perfetto trace says before its events: clocks, machine, processes, devices, tracks.
-// Internal.
+// Writes the packets of a Perfetto trace that precede its events: clocks, machine, processes,
+// devices, tracks. Internal.
 #ifndef LIBTRACE_VIEW_PERFETTO_HEAD_H_
 #define LIBTRACE_VIEW_PERFETTO_HEAD_H_
 
@@ -13,16 +13,17 @@
 
 namespace acceltrace::view {
 
-// Small, since each event has one; 0 is a viewer's own.
+// Small numbers, since each event has one; 0 is reserved for the viewer.
 inline uint64_t PerfettoUuid(size_t track) { return track + 1; }
-// Of the queue of a device that a track stands for, in the table gpu_slice.
+// The number in gpu_slice of the device queue that a track represents.
 inline uint64_t PerfettoQueueIid(size_t track) { return track + 1; }
-// Of a device's context.
+// The number of a device's context.
 inline uint64_t PerfettoContextIid(uint32_t device, uint32_t context) {
   return (uint64_t{device} << 32 | context) + 1;
 }
 
-// first_ns: not after the first event, nor before 0. The time that the first packet's is since.
+// first_ns must not be negative or after the first event. The first packet's time is relative to
+// it.
 void WritePerfettoHead(const model::Model& model, const Timeline& timeline, int64_t first_ns,
                        PerfettoPackets* packets);
 

@@ -6,9 +6,9 @@
 namespace acceltrace::view {
 namespace {
 
-// A packet of compressed ones must stay below 512 KB, also where they do not shrink.
+// A packet of compressed ones must stay below 512 KB, even if its contents do not shrink.
 constexpr size_t kBlockBytes = 256 << 10;
-// Of a packet's length: enough for most, so that nothing is moved.
+// Reserved for the length of a packet: enough for most, so that nothing has to be moved.
 constexpr size_t kTagBytes = 1, kLengthBytes = 2;
 
 }  // namespace
@@ -28,7 +28,7 @@ void PerfettoPackets::Append(perfetto::TracePacket* packet) {
 
 ProtoCursor PerfettoPackets::Begin(size_t most) {
   begin_ = buffer_.size();
-  // A Trace is its packets, each with the tag of field 1 and its length.
+  // A Trace consists of its packets, each with the tag of field 1 and its length.
   ProtoCursor out(buffer_.Room(most + 2 * ProtoCursor::kMostNumber));
   out.Begin<perfetto::Trace::kPacketFieldNumber, kLengthBytes>();
   return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Perfetto trace as its bytes: packets of one sequence, compressed some thousand at a time.
-// Internal.
+// Assembles the bytes of a Perfetto trace: packets of one sequence, compressed in groups of some
+// thousand. Internal.
 #ifndef LIBTRACE_VIEW_PERFETTO_PACKETS_H_
 #define LIBTRACE_VIEW_PERFETTO_PACKETS_H_
 
@@ -16,23 +16,23 @@
 namespace acceltrace::view {
 
 inline constexpr uint32_t kPerfettoSequence = 1;
-// The sequence's own: CLOCK_MONOTONIC as the time since the packet before, which takes a third
-// less when it is packed.
+// A clock of the sequence itself: CLOCK_MONOTONIC as the time since the previous packet, which
+// compresses to a third less.
 inline constexpr uint32_t kPerfettoSincePacketBefore = 64;
-// sequence_flags: interned names begin anew, and are needed.
+// Values of sequence_flags: interned names start again, or are needed.
 inline constexpr uint32_t kPerfettoClearState = 1, kPerfettoNeedsState = 2;
 
 class PerfettoPackets {
  public:
   explicit PerfettoPackets(const Sink& sink);
 
-  // Sets its sequence.
+  // Also sets the packet's sequence.
   void Append(perfetto::TracePacket* packet);
-  // Begins a packet: there is room for fields of so many bytes.
+  // Begins a packet and reserves space for fields of up to `most` bytes.
   ProtoCursor Begin(size_t most);
-  // It ends here.
+  // Ends the packet.
   void End(ProtoCursor end);
-  // Writes what is left. After an error, which is kept, nothing is.
+  // Writes the remaining packets. After an error, which is kept, does nothing.
   Status Finish();
   const Status& status() const { return status_; }
 
@@ -42,7 +42,7 @@ class PerfettoPackets {
   const Sink& sink_;
   Status status_;
   ProtoText buffer_, block_;
-  size_t begin_ = 0;  // of the packet at hand
+  size_t begin_ = 0;  // begin of the current packet
   Deflater deflater_;
   bool first_ = true;
 };

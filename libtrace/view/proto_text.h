@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protobuf's bytes, field by field, without messages: what is written for each event of a large
-// trace. Internal.
+// Writes protobuf's wire format field by field, without message objects, which would be too slow
+// for each event of a large trace. Internal.
 //
-// A ProtoCursor writes where somebody made room; by value, so that it stays in a register. A
-// ProtoText owns its bytes.
+// A ProtoCursor writes into memory that the caller has reserved, and is passed by value so that it
+// stays in a register. A ProtoText owns its bytes.
 #ifndef LIBTRACE_VIEW_PROTO_TEXT_H_
 #define LIBTRACE_VIEW_PROTO_TEXT_H_
 
@@ -18,7 +18,8 @@
 
 namespace acceltrace::view {
 
-// Takes room for granted: kMostNumber bytes for a number, and for a text that much beside it.
+// The caller must have reserved kMostNumber bytes for each number, and for each text its length in
+// addition.
 class ProtoCursor {
  public:
   static constexpr size_t kMostNumber = 16;
@@ -48,14 +49,14 @@ class ProtoCursor {
     Copy(text.data(), text.size());
     at_ += text.size();
   }
-  // A message follows: where its length will be, for which kBytes bytes are left.
+  // Begins a nested message. Returns the place of its length, for which kBytes bytes are reserved.
   template <int kField, size_t kBytes = 1>
   char* Begin() {
     Tag<kField, 2>();
     at_ += kBytes;
     return at_ - kBytes;
   }
-  // It ends here. What does not fit into kBytes bytes takes more.
+  // Ends the message. A length that does not fit into kBytes bytes takes more of them.
   template <size_t kBytes = 1>
   void End(char* length) {
     auto size = static_cast<size_t>(at_ - length) - kBytes;
@@ -69,7 +70,7 @@ class ProtoCursor {
  private:
   static constexpr size_t kMostVarint = 10;
 
-  // Most texts are of a few letters: the first and the last ones of them, which may overlap.
+  // Most texts are short: their first and last bytes, which may overlap, are copied as words.
   void Copy(const char* from, size_t size) {
     const auto ends = [&](auto word) {
       std::memcpy(&word, from, sizeof(word));
@@ -104,7 +105,7 @@ class ProtoCursor {
     if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
     std::memcpy(out, &word, sizeof(word));
   }
-  // Most are small: where they are written nothing is called.
+  // Most numbers are small, so this case is inlined.
   void Varint(uint64_t value) {
     if (value < 0x80) [[likely]] {
       *at_++ = static_cast<char>(value);
@@ -122,7 +123,7 @@ class ProtoCursor {
       *out++ = static_cast<char>(value);
       return out;
     }
-    // Seven bits to each byte, all at once.
+    // Distributes seven bits to each byte, all at once.
     uint64_t word = (value & 0x0fff'ffff) | (value & 0x00ff'ffff'f000'0000) << 4;
     word = (word & 0x0000'3fff'0000'3fff) | (word & 0x0fff'c000'0fff'c000) << 2;
     word = (word & 0x007f'007f'007f'007f) | (word & 0x3f80'3f80'3f80'3f80) << 1;
@@ -130,7 +131,7 @@ class ProtoCursor {
     Store(word | (0x8080'8080'8080'8080 & ((uint64_t{1} << 8 * more) - 1)), out);
     return out + more + 1;
   }
-  // There is room for it: a message that is this long is of texts.
+  // There is enough space: such a long message consists of texts.
   void Widen(char* length, size_t bytes) {
     const auto size = static_cast<size_t>(at_ - length) - bytes;
     char wider[kMostVarint];
@@ -155,7 +156,7 @@ class ProtoText {
   const char* data() const { return bytes_.get(); }
   std::string_view bytes() const { return {bytes_.get(), size_}; }
 
-  // Where so many more bytes may be written, and how far they were.
+  // Reserves `more` bytes and returns the place where they begin.
   char* Room(size_t more) {
     if (room_ - size_ < more) Grow(size_ + more);
     return bytes_.get() + size_;
@@ -177,7 +178,7 @@ class ProtoText {
     std::memcpy(Room(bytes.size()), bytes.data(), bytes.size());
     size_ += bytes.size();
   }
-  // No longer what lies before `from`.
+  // Removes the bytes before `from`.
   void DropBefore(size_t from) {
     std::memmove(bytes_.get(), bytes_.get() + from, size_ - from);
     size_ -= from;

@@ -6,7 +6,7 @@
 namespace acceltrace::view {
 namespace {
 
-// Sums of times are modulo 2^64: differences of them are right, whatever the times are.
+// Sums of times are computed modulo 2^64: differences of them are correct whatever the times are.
 uint64_t Bits(int64_t time_ns) { return static_cast<uint64_t>(time_ns); }
 
 }  // namespace
@@ -26,7 +26,7 @@ uint64_t Pyramid::Length(size_t i) const {
   return Bits(end_ns) - Bits(begin_ns);
 }
 
-// Of two positions the one of the longer event, of equals the first.
+// Returns the position of the longer one of two events; if equal, the first.
 size_t Pyramid::Longer(size_t a, size_t b) const {
   const uint64_t length_a = Length(a), length_b = Length(b);
   return length_a > length_b || (length_a == length_b && a < b) ? a : b;
@@ -94,9 +94,10 @@ void Pyramid::BuildOverlaps() {
   for (int64_t end_ns : ends_ns_) end_sums_.push_back(end_sums_.back() + Bits(end_ns));
 }
 
-// The first position whose event does not begin before a time. from_block: of an earlier time.
+// Returns the first position whose event does not begin before a time. from_block is the block of
+// an earlier time.
 size_t Pyramid::LowerBound(int64_t time_ns, size_t from_block) const {
-  // Doubling steps: the next edge is near.
+  // Use doubling steps, since the next edge is near.
   size_t low = from_block, step = 1;
   while (low + step < first_ns_.size() && first_ns_[low + step] < time_ns) low += step, step *= 2;
   const size_t high = std::min(first_ns_.size(), low + step + 1);
@@ -128,19 +129,19 @@ Pyramid::Sums Pyramid::SumsBefore(size_t i, uint64_t* parts) const {
 uint64_t Pyramid::BusyUntil(int64_t time_ns, size_t i, uint64_t length_ns) const {
   if (i == 0) return 0;
   if (!overlaps_) {
-    // Only the last one can reach beyond.
+    // Only the last one can reach beyond it.
     const int64_t end_ns = Span(i - 1).second;
     return end_ns > time_ns ? length_ns - (Bits(end_ns) - Bits(time_ns)) : length_ns;
   }
-  // Those that have begun, from their begins until now, less what is past the ends of those that
-  // have ended.
+  // Sum up from the begins of those that have begun until now, minus the time since the ends of
+  // those that have ended.
   const auto ended = static_cast<size_t>(
       std::lower_bound(ends_ns_.begin(), ends_ns_.end(), time_ns) - ends_ns_.begin());
   const uint64_t begun_ns = Bits(time_ns) * i - begin_sums_[i];
   return begun_ns - (Bits(time_ns) * ended - end_sums_[ended]);
 }
 
-// The position of the longest event of [from, to), which is not empty.
+// Returns the position of the longest event in [from, to), which must not be empty.
 size_t Pyramid::Longest(size_t from, size_t to) const {
   size_t best = from;
   size_t low = (from + kBlock - 1) / kBlock, high = to / kBlock;

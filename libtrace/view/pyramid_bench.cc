@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a pyramid costs and how soon it answers: pyramid_bench EVENTS. One line for make bench:
-// ns to build for each event, bytes for each, median and 99th percentile of 1,000 windows of
-// 1,000 pixels at random places and of every width, in us. All of CPU time.
+// Measures the cost of a pyramid and of its answers: pyramid_bench EVENTS. Prints one line for make
+// bench: ns and bytes per event for building, and the median and the 99th percentile in us of 1,000
+// windows of 1,000 pixels at random places and of all widths. All times are CPU times.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

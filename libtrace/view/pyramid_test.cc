@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each answer against a sum over all events.
+// Compares each answer with a sum over all events.
 #include "libtrace/view/pyramid.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Event {
   std::array<uint64_t, kParts> parts;
 };
 
-// Events whose rows are in no order, as a lane has them: rows in order of begin.
+// Events whose rows are in random order, as in a lane: rows sorted by begin.
 struct Lane {
   std::vector<Event> events;  // by row
   PyramidSource source;
@@ -105,7 +105,7 @@ void CheckWindows(Lane* lane, std::mt19937_64* random, int windows) {
   };
   for (int w = 0; w < windows; ++w) {
     int64_t from_ns = at(first_ns - 500, last_ns + 500);
-    // Of every size, a few ns too.
+    // All sizes, down to a few ns.
     const int64_t width_ns = std::max<int64_t>(1, (last_ns - first_ns) >> ((*random)() % 40));
     if (w % 7 == 0) from_ns = first_ns - 10;
     CheckWindow(*lane, rows, pyramid, from_ns, from_ns + width_ns, 1 + (*random)() % 60);
@@ -128,7 +128,7 @@ TEST_CASE("a window of a lane is what its events are, pixel by pixel") {
     Lane lane;
     int64_t at_ns = 1000;
     for (size_t i = 0; i < n; ++i) {
-      // Bursts, instants at one time, rests of very different lengths.
+      // Bursts, simultaneous instants, and pauses of very different lengths.
       at_ns += random() % 3 == 0 ? static_cast<int64_t>(random() % (1u << (random() % 20))) : 0;
       const auto length_ns = static_cast<int64_t>(random() % 4 == 0 ? 0 : random() % 900);
       lane.events.push_back(Random(&random, at_ns, length_ns));
@@ -146,7 +146,7 @@ TEST_CASE("events that overlap, and rows in no order, give exact windows too") {
       const auto begin_ns = static_cast<int64_t>(random() % 100'000);
       const auto length_ns = static_cast<int64_t>(random() % (1u << (random() % 17)));
       lane.events.push_back(Random(&random, begin_ns, length_ns));
-      // One that ends before it begins is an instant.
+      // An event that ends before it begins counts as an instant.
       if (i % 50 == 49) lane.events.back().end_ns = begin_ns - 5;
     }
     CheckWindows(&lane, &random, 12);
@@ -195,7 +195,7 @@ TEST_CASE("nothing that is as wide as a pixel is left out of a lane, and each lo
   }
   CHECK(count == lane.events.size());
   CHECK(amount == all);
-  // A few bytes for each event.
+  // It must take no more than a few bytes per event.
   CHECK(pyramid.Bytes() < lane.events.size() * 16);
 }
 

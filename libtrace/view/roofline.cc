@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's section on what the device could do at best, for people and for machines.
+// The report's section on what the device could do at best, for people and programs.
 #include <fmt/format.h>
 
 #include <algorithm>

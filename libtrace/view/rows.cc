@@ -25,7 +25,7 @@ std::string Hex(std::string_view bytes) {
   return hex;
 }
 
-// digits: 0 = as many as distinguish it from its neighbours.
+// If `digits` is 0, uses as many as distinguish the value from its neighbours.
 std::string Text(const Value& value, int digits) {
   if (const auto* i = std::get_if<int64_t>(&value)) return std::to_string(*i);
   if (const auto* d = std::get_if<double>(&value)) {
@@ -66,7 +66,7 @@ class TableWriter final : public Buffered {
     Cells cells;
     for (const Value& value : values) {
       std::string text = Printable(Text(value, kDigits));
-      // Those that SQL has no number for are digits as text.
+      // Numbers beyond those of SQL are texts of digits.
       const bool number = std::holds_alternative<int64_t>(value) ||
                           std::holds_alternative<double>(value) ||
                           (!text.empty() && text.find_first_not_of("0123456789") == text.npos);
@@ -113,7 +113,7 @@ class TableWriter final : public Buffered {
     return Flush(false);
   }
 
-  // The widest columns of text give way until a line fits, or no more can be had.
+  // Narrows the widest columns of text until a line fits or they cannot be narrowed further.
   void Shrink() {
     size_t line = 0;
     for (const size_t width : widths_) line += width + 2;

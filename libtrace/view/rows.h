@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answer of a query as a table, CSV or JSON, row by row.
+// Writes the answer of a query as a table, CSV or JSON, row by row.
 #ifndef LIBTRACE_VIEW_ROWS_H_
 #define LIBTRACE_VIEW_ROWS_H_
 
@@ -15,15 +15,15 @@ namespace acceltrace::view {
 
 class RowWriter : public query::RowSink {
  public:
-  // What comes after the last row.
+  // Writes what follows the last row.
   virtual Status End() = 0;
 };
 
-// Columns as wide as those of the first rows; what is longer later pushes the rest aside.
+// The widths of columns are determined by the first rows; longer cells later shift the rest.
 std::unique_ptr<RowWriter> TableRows(const Style& style, Sink sink);
-// printable: for a terminal.
+// If printable, the output is made safe for a terminal.
 std::unique_ptr<RowWriter> CsvRows(bool printable, Sink sink);
-// docs/json.md: acceltrace.query.
+// The format is acceltrace.query in docs/json.md.
 std::unique_ptr<RowWriter> JsonRows(Sink sink);
 
 }  // namespace acceltrace::view

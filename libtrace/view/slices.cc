@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a slice is called and where its arrows go, and which slices may share a track.
+// The names of slices, their arrows, and which slices may share a track.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ const char* NameOfDeviceEvent(const model::Model& model, size_t row) {
   return kNames[kind < std::size(kNames) ? kind : 0];
 }
 
-// A command at the head of its unit's queue waits for others: by the device's word for that.
+// A command at the head of its unit's queue waits for others; named by the device's own term.
 std::string NameOfWaiting(const model::Device& device) {
   for (int cause = 0; cause < device.about.stalls_size(); ++cause) {
     if (analysis::StallKindOf(device.about, cause) == proto::Device::STALL_WAIT) {
@@ -60,7 +60,7 @@ std::string NameOfWaiting(const model::Device& device) {
   return "waiting";
 }
 
-// What a thread did before it was runnable, and in which of the kernel's functions.
+// Describes what a thread did before it was runnable, and in which kernel function.
 std::string NameOfAway(const model::Model& model, size_t row) {
   const model::ThreadRuns& runs = model.system.runs;
   const std::string& wait = model.strings.Get(runs.wait[row]);
@@ -151,7 +151,7 @@ std::string_view SliceReader::Name(const Timeline& timeline, const Slice& slice,
 std::string_view SliceReader::NameOfCommand(size_t row) {
   const uint32_t op = columns_->op[row], device = columns_->device[row];
   const uint32_t opcode = columns_->opcode[row];
-  // Ops take turns; there are not many.
+  // Ops alternate, but there are only a few.
   Op& known = ops_[(op * 31 + opcode * 7 + device) % ops_.size()];
   if (known.row == model::kNoRow || known.op != op || known.opcode != opcode ||
       known.device != device) {
@@ -211,7 +211,7 @@ uint64_t SliceReader::Correlation(const Slice& slice) {
   }
 }
 
-// Launches, completions, commands, dependencies.
+// The order is launches, completions, commands, dependencies.
 size_t FlowPlace(const model::Model& model, uint64_t flow) {
   const auto number = static_cast<size_t>(flow >> 2);
   const size_t jobs = model.jobs.size();
@@ -267,10 +267,10 @@ std::vector<std::span<Slice>> DivideIntoLanes(std::span<Slice> slices, uint64_t*
   if (!std::is_sorted(slices.begin(), slices.end(), before)) {
     std::stable_sort(slices.begin(), slices.end(), before);
   }
-  // First the lane of each, then the lanes, one behind the other.
+  // Determine the lane of each slice, then sort the slices by lane.
   std::vector<uint16_t> lane_of;
   std::vector<size_t> sizes;
-  std::vector<std::vector<int64_t>> open_ends;  // of each lane, innermost last
+  std::vector<std::vector<int64_t>> open_ends;  // for each lane, innermost last
   for (size_t i = 0; i < slices.size(); ++i) {
     size_t lane = 0;
     for (; lane < sizes.size(); ++lane) {
@@ -278,7 +278,7 @@ std::vector<std::span<Slice>> DivideIntoLanes(std::span<Slice> slices, uint64_t*
       while (!open.empty() && open.back() <= slices[i].begin_ns) open.pop_back();
       if (open.empty() || slices[i].end_ns <= open.back()) break;
     }
-    // Most of the time one is enough, and nothing need be remembered.
+    // Usually there is a single lane, and nothing needs to be stored.
     if (lane > 0 && lane_of.empty()) lane_of.resize(slices.size());
     if (!lane_of.empty()) lane_of[i] = static_cast<uint16_t>(lane);
     if (lane == kMaxLanes) {

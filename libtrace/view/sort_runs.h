@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting what is nearly in order. Internal.
+// Sorts data that is nearly sorted. Internal.
 #ifndef LIBTRACE_VIEW_SORT_RUNS_H_
 #define LIBTRACE_VIEW_SORT_RUNS_H_
 
@@ -12,7 +12,7 @@
 
 namespace acceltrace::view {
 
-// Sorts what is a few sorted runs, one behind the other, as the model's tables give it.
+// Merges the few sorted runs of which data from the model's tables consists.
 template <typename T, typename Before>
 void SortRuns(std::span<T> items, const Before& before) {
   constexpr size_t kMostRuns = 64;

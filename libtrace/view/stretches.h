@@ -12,10 +12,10 @@
 
 namespace acceltrace::view {
 
-// summary: of the whole trace, by its index.
+// `summary` is that of the whole trace, from its index.
 std::string TextStretches(const analysis::Stretches& stretches, const analysis::Summary& summary,
                           const Style& style);
-// docs/json.md, acceltrace.stretches.
+// The format is acceltrace.stretches in docs/json.md.
 std::string JsonStretches(const analysis::Stretches& stretches, const analysis::Summary& summary);
 
 }  // namespace acceltrace::view

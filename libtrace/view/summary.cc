@@ -19,13 +19,13 @@ using analysis::Summary;
 
 namespace {
 
-// A figure and what it is of.
+// A figure and what it refers to.
 struct Part {
   std::string name, figure;
-  const char* behind = ",";  // before the next one
+  const char* behind = ",";  // separator before the next part
 };
 
-// Parts one behind the other, on as many lines as they need: names are shortened, figures never.
+// Adds parts on as many lines as they need. Names are shortened, but figures never are.
 void AddParts(const std::vector<Part>& parts, std::string label, size_t room, Table* table) {
   std::string line;
   for (const Part& part : parts) {
@@ -44,7 +44,7 @@ void AddParts(const std::vector<Part>& parts, std::string label, size_t room, Ta
   table->Add({std::move(label), std::move(line)});
 }
 
-// Columns that the table has beside its labels.
+// Returns the number of columns next to the labels.
 size_t RoomOf(const Summary& summary, const Style& style) {
   size_t label = std::string_view("busiest unit").size();
   for (const auto& [kind, count] : summary.tables) {

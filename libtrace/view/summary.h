@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in a trace, on half a page.
+// Describes the contents of a trace on half a page.
 #ifndef LIBTRACE_VIEW_SUMMARY_H_
 #define LIBTRACE_VIEW_SUMMARY_H_
 

@@ -37,7 +37,7 @@ TEST_CASE("a summary shortens names, and figures never") {
           "4,711", "driver 1,229,856"}) {
       CHECK(text.find(figure) != text.npos);
     }
-    // The first line and the last one are no part of the table.
+    // The first and the last line are not part of the table.
     size_t begin = text.find('\n') + 1;
     for (size_t end; (end = text.find('\n', begin)) + 1 < text.size(); begin = end + 1) {
       CHECK(DisplayWidth(text.substr(begin, end - begin)) <= static_cast<size_t>(width));

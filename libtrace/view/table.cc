@@ -54,19 +54,19 @@ void Table::Remark(std::string_view text) {
 
 namespace {
 
-// Bytes of the character at `at`.
+// Returns the bytes of the character at `at`.
 size_t CharacterAt(std::string_view text, size_t at) {
   size_t end = at + 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
   return end - at;
 }
 
-// As much of a text as a line of a cell takes.
+// Returns how much of a text fits in a line of a cell.
 size_t LineBytes(std::string_view text, size_t width) {
   const auto is_digit = [&](size_t at) {
     return at < text.size() && text[at] >= '0' && text[at] <= '9';
   };
-  size_t end = 0, space = 0, part = 0, joint = 0;  // part: of a path or a name with dots
+  size_t end = 0, space = 0, part = 0, joint = 0;  // part: of a path or a dotted name
   while (end < text.size()) {
     const size_t next = end + CharacterAt(text, end);
     if (DisplayWidth(text.substr(0, next)) > width && end > 0) break;
@@ -204,7 +204,7 @@ std::string Wrapped(const Style& style, std::string_view text, size_t indent) {
 
 namespace {
 
-// Bytes from `at` on that are an escape sequence of a colour, or 0.
+// Returns the length of a colour's escape sequence at `at`, or 0.
 size_t EscapeAt(std::string_view text, size_t at) {
   if (text.substr(at, 2) != "\033[") return 0;
   const size_t end = text.find('m', at);
@@ -235,7 +235,7 @@ void BreakLine(std::string_view line, size_t room, std::string* out) {
   out->append(line.substr(begin));
 }
 
-// The signs that reports use, each in as many columns where a table would suffer.
+// Replaces the characters that reports use, with the same width where it matters for tables.
 std::string ToAscii(std::string_view text) {
   struct Sign {
     std::string_view utf8;

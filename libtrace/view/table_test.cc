@@ -52,7 +52,7 @@ TEST_CASE("No width of a terminal cuts a number out of a table") {
 }
 
 TEST_CASE("What is longer than any trace is unknown") {
-  constexpr int64_t kFar = 2'000'000'000'000'000'000;  // what libtrace/clock gives for "anywhere"
+  constexpr int64_t kFar = 2'000'000'000'000'000'000;  // libtrace/clock returns this for "anywhere"
   for (const int64_t far : {kFar, -kFar, int64_t{1} << 61, INT64_MAX, INT64_MIN}) {
     CHECK(FormatNs(far) == "unknown");
     CHECK(FormatBound(far) == "unknown");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports for people. The same report gives the same bytes for the same style.
+// Formats reports for people. The same report results in the same bytes for the same style.
 #ifndef LIBTRACE_VIEW_TEXT_H_
 #define LIBTRACE_VIEW_TEXT_H_
 
@@ -12,32 +12,33 @@
 
 namespace acceltrace::view {
 
-// What limits the run, what to change and where its time went: fits on a terminal of 24 lines.
+// Shows what limits the run, what to change and where its time went; fits on a terminal of 24
+// lines.
 std::string TextAnswer(const analysis::Report& report, const Style& style);
 // The whole report.
 std::string TextReport(const analysis::Report& report, const Style& style);
 
-// A part of it; empty where the trace has nothing of it.
+// A section of the report; its text is empty if the trace has nothing for it.
 struct Section {
   const char* name;
   std::string (*write)(const analysis::Report& report, const Style& style);
-  bool of_answer = false;  // analysis::ComputeAnswer() has all of it
+  bool of_answer = false;  // analysis::ComputeAnswer() computes all of it
 };
-// In their order.
+// In the order of the report.
 const std::vector<Section>& Sections();
-// Those of these names.
+// Returns the sections with these names.
 std::string TextSections(const analysis::Report& report, const std::vector<std::string>& names,
                          const Style& style);
-// What was checked, with counts, then the findings.
+// Lists what was checked, with counts, then the findings.
 std::string TextVerify(const analysis::Report& report,
                        const std::vector<analysis::Finding>& findings, const Style& style);
 
-// Sections of the report.
+// The sections of the report.
 namespace text {
 std::string Heading(const analysis::Report& report, const Style& style);
 std::string Verdict(const analysis::Report& report, const Style& style);
 std::string ToChange(const analysis::Report& report, const Style& style);
-// The first of them, as many as fit into so many lines; one at least.
+// Returns as many changes as fit into a number of lines, but at least one.
 std::string Changes(const analysis::Report& report, const Style& style, size_t lines);
 std::string Time(const analysis::Report& report, const Style& style);
 std::string Help(const analysis::Report& report, const Style& style);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text on its way to a file: what is appended is mostly a few bytes long, which std::string makes
-// a call for each time. Internal.
+// A buffer for text on its way to a file. Most appended texts have only a few bytes, for which
+// std::string would make a function call each time. Internal.
 #ifndef LIBTRACE_VIEW_TEXT_BUFFER_H_
 #define LIBTRACE_VIEW_TEXT_BUFFER_H_
 
@@ -36,7 +36,7 @@ class TextBuffer {
     std::memcpy(bytes_.get() + size_, text.data(), text.size());
     size_ += text.size();
   }
-  // Of a literal, how long it is need not be found out.
+  // The length of a literal is known at compile time.
   template <size_t kSize>
   void operator+=(const char (&text)[kSize]) {
     Need(kSize);
@@ -55,28 +55,28 @@ class TextBuffer {
   }
 
  private:
-  static constexpr size_t kMostDigits = 21;  // and a sign
+  static constexpr size_t kMostDigits = 21;  // including a sign
 
-  // The eight digits of a number below 10^8 as bytes, the first one lowest. Several are divided at
-  // once, each in its part of a word.
+  // Returns the eight digits of a number below 10^8 as bytes, the first digit in the lowest byte.
+  // Several divisions are done at once, each in its own part of a word.
   static uint64_t EightDigits(uint32_t number) {
     const uint64_t fours = number / 10'000 | uint64_t{number % 10'000} << 32;
-    const uint64_t upper = (fours * 10'486 >> 20) & 0x0000'007f'0000'007f;  // by 100
+    const uint64_t upper = (fours * 10'486 >> 20) & 0x0000'007f'0000'007f;  // divided by 100
     const uint64_t twos = upper | (fours - 100 * upper) << 16;
-    const uint64_t tens = (twos * 103 >> 10) & 0x000f'000f'000f'000f;  // by 10
+    const uint64_t tens = (twos * 103 >> 10) & 0x000f'000f'000f'000f;  // divided by 10
     return tens | (twos - 10 * tens) << 8;
   }
   static void Put(uint64_t bytes, char* out) {
     if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
     std::memcpy(out, &bytes, sizeof(bytes));
   }
-  // The end; there is room for eight more.
+  // Returns the end of the digits. There must be space for eight more bytes.
   static char* Digits(uint64_t number, char* out) {
     constexpr uint64_t kEight = 100'000'000, kZeros = 0x3030'3030'3030'3030;
     if (number < 10) return *out = static_cast<char>('0' + number), out + 1;
     if (number < kEight) {
       const uint64_t digits = EightDigits(static_cast<uint32_t>(number));
-      const int none = std::countr_zero(digits) & ~7;  // bits of what would be zeros before it
+      const int none = std::countr_zero(digits) & ~7;  // number of bits of leading zeros
       Put((digits | kZeros) >> none, out);
       return out + 8 - none / 8;
     }

@@ -12,7 +12,7 @@
 namespace acceltrace::view {
 namespace {
 
-// The character at text[*at], which moves past it; 0: bytes that are no UTF-8.
+// Returns the character at text[*at] and moves past it. Returns 0 for invalid UTF-8.
 uint32_t Next(std::string_view text, size_t* at) {
   const auto byte = static_cast<unsigned char>(text[(*at)++]);
   if (byte < 0x80) return byte;
@@ -27,7 +27,8 @@ uint32_t Next(std::string_view text, size_t* at) {
   return code;
 }
 
-// Takes one column on every terminal, and moves nothing: Latin, Greek, Cyrillic.
+// Returns true if the character takes one column on every terminal and moves nothing: Latin, Greek,
+// Cyrillic.
 bool IsPlain(uint32_t code, bool ascii) {
   if (code >= 0x20 && code < 0x7f) return true;
   if (ascii) return false;
@@ -50,7 +51,7 @@ class Screen {
 
   std::vector<std::string> Lines() {
     Head();
-    // What each table may have: engines first, the processes take what is left.
+    // Distribute the lines: engines come first, processes get what is left.
     const size_t transfers = static_cast<size_t>(
         std::count_if(frame_.engines.begin(), frame_.engines.end(),
                       [](const LiveEngine& engine) { return engine.transfers; }));
@@ -69,7 +70,7 @@ class Screen {
   }
 
  private:
-  // Lines that are there whatever the stream holds: two, and a title and a gap for each table.
+  // Lines that are always there: two, and a title and a gap for each table.
   size_t Fixed() const { return lines_.size() + 4 * 2; }
   static size_t Take(size_t wanted, size_t* left, size_t most) {
     const size_t taken = std::min({wanted, *left, most});
@@ -86,7 +87,7 @@ class Screen {
     if (style_.ascii && micro != std::string::npos) text.replace(micro, 2, "u");
     return text;
   }
-  // Pads to `width` columns; text of more is cut.
+  // Pads to `width` columns; longer texts are not cut.
   static std::string Fit(const std::string& text, size_t width, bool right) {
     const size_t wide = DisplayWidth(text);
     if (wide >= width) return text;
@@ -249,7 +250,7 @@ class Screen {
     const bool contained =
         std::any_of(frame_.processes.begin(), frame_.processes.end(),
                     [](const LiveProcess& process) { return !process.container.empty(); });
-    // In eighty columns they share what names have for themselves otherwise.
+    // With eighty columns, container and name share the space that a name has otherwise.
     const size_t container = contained ? 13 : 0, name = contained && width_ < 95 ? 12 : 25;
     Title(Fit("PROCESS", 9, true) + "  " + Fit("name", name, false) +
           Fit(contained ? "container" : "", container, false) + Fit("device time", 14, true) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A LiveFrame as a screen of text.
+// Formats a LiveFrame as a screen of text.
 #ifndef LIBTRACE_VIEW_TEXT_LIVE_H_
 #define LIBTRACE_VIEW_TEXT_LIVE_H_
 
@@ -15,16 +15,16 @@ namespace acceltrace::view {
 
 struct LiveStyle {
   Style style;        // colours and columns
-  size_t height = 0;  // lines, 0: as many as there are
+  size_t height = 0;  // number of lines; 0 = no limit
   bool ascii = false;
 };
 
-// Lines of at most style.width columns, without their ends. Nothing of the stream's text but
-// letters, digits and marks that take one column each gets through.
+// Returns lines of at most style.width columns, without line ends. Text of the stream is reduced to
+// letters, digits and marks that take one column each.
 std::vector<std::string> TextLive(const LiveFrame& frame, const LiveStyle& style);
 
-// A name of a stream as a terminal may show it: at most `width` columns, of which a longer name
-// loses the middle.
+// Returns a name of a stream in a form that is safe for a terminal, with at most `width` columns;
+// longer names lose their middle.
 std::string TerminalName(std::string_view name, size_t width, bool ascii);
 
 }  // namespace acceltrace::view

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The critical path, what-if, and what would help.
+// The report's sections on the critical path, what-if, and what would help.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -48,7 +48,7 @@ std::string Heading(const Report& report, const Style& style) {
                            info.kernel(), info.num_cpus(), info.num_cpus() == 1 ? "" : "s")});
   }
   if (model.has_accounts) {
-    // Of a flight recorder: of what it held.
+    // For a flight recorder, the length of what it kept.
     const int64_t from_ns = std::max(info.start_ns(), model.accounts.whole_since_ns());
     std::string length = "unknown";
     if (model.accounts.stop_ns() > 0) length = FormatNs(model.accounts.stop_ns() - from_ns);
@@ -89,7 +89,7 @@ std::string Heading(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
-// A class less what the tracer did in it, where it did anything.
+// Shows a class without what the tracer did in it, if it did anything.
 static std::string Without(const analysis::Span& span, const analysis::Span& tracer) {
   if (tracer.hi_ns == 0) return "";
   return FormatSpan(analysis::Span{std::max<int64_t>(0, span.lo_ns - tracer.hi_ns),
@@ -110,7 +110,7 @@ std::string Verdict(const Report& report, const Style& style) {
   return out;
 }
 
-// The table of classes; in the answer only those in which any time went.
+// The table of classes; the short answer only has those with any time.
 static std::string Classes(const Report& report, const Style& style, bool all) {
   const analysis::Breakdown& breakdown = report.breakdown;
   std::string out =
@@ -243,7 +243,7 @@ std::string Latency(const Report& report, const Style& style) {
 
 namespace {
 
-// What ran where, and for how long.
+// One line on what ran where, and for how long.
 std::string OneLine(const analysis::Report& report) {
   const model::Model& model = *report.model;
   std::string out = "acceltrace report: ";
@@ -296,7 +296,7 @@ std::string TextReport(const analysis::Report& report, const Style& style) {
 
 namespace {
 
-// What is said in place of a section that is empty: of which sources that is.
+// Explains an empty section by the sources that were not recorded.
 std::string Nothing(const analysis::Report& report, std::string_view section) {
   std::string out = fmt::format("\n{}: the trace has nothing of it\n", section);
   for (const query::AbsentSource& source : query::AbsentSources(*report.model)) {

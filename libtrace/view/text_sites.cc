@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's section on where API calls were made.
+// The report's section on the call sites of API calls.
 #include <fmt/format.h>
 
 #include <algorithm>

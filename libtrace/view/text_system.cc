@@ -34,7 +34,7 @@ std::string Time(int64_t ns, int64_t of_ns) {
   return FormatNs(ns) + " " + FormatShare(static_cast<double>(ns) / static_cast<double>(of_ns));
 }
 
-// In what it waited longest.
+// Lists the functions in which it waited longest.
 std::string Waits(const Report& report, const ThreadUse& thread) {
   std::string text;
   constexpr size_t kWaits = 2;
@@ -48,7 +48,8 @@ std::string Waits(const Report& report, const ThreadUse& thread) {
   return text;
 }
 
-// Else the thread that an interrupt stopped is taken for the waker.
+// Returns whether wake-ups by interrupts are recorded; otherwise, the interrupted thread appears as
+// the waker.
 bool KnowsInterrupts(const model::Model& model) {
   for (const proto::Probe& probe : model.info.probes()) {
     if (probe.name() == "sched:waking-interrupts") return probe.attached();
@@ -148,7 +149,7 @@ std::string Amount(uint64_t value, const std::string& unit) {
   return FormatCount(value) + (unit.empty() || unit == "count" ? "" : " " + Printable(unit));
 }
 
-// Gauges, and totals that changed; not what was 0 all along.
+// Lists gauges, and totals that changed; counters that were always 0 are omitted.
 std::string Counters(const Report& report, const Style& style) {
   const model::SystemTables& system = report.model->system;
   Table table({{"source", Align::kLeft},

@@ -154,7 +154,7 @@ std::string Checks(const Report& report, const Style& style) {
 
 namespace {
 
-// Of the threads with the most.
+// The threads with the highest cost that are listed.
 constexpr size_t kMostThreads = 5;
 
 std::string Calibrated(const analysis::Overhead& cost, const Style& style) {

@@ -128,7 +128,7 @@ std::string Memory(const Report& report, const Style& style) {
   return out;
 }
 
-// What gains most when it alone is faster.
+// Names what gains most if it alone is faster.
 std::string GainsBy(const std::vector<analysis::PartLimit>& limits, size_t part, bool both,
                     const char* (*name)(analysis::Resource)) {
   if (part >= limits.size() || limits[part].first.share <= 0) return "-";
@@ -169,7 +169,7 @@ std::string Ops(const Report& report, const Style& style) {
   return out + table.Render(style);
 }
 
-// "memcpy_h2d +182.0 us (1 more, 1.00 MiB more)"
+// Returns "memcpy_h2d +182.0 us (1 more, 1.00 MiB more)".
 std::string SlowParts(const std::vector<analysis::SlowRangePart>& parts) {
   std::string text;
   for (const analysis::SlowRangePart& part : parts) {
@@ -240,7 +240,7 @@ std::string Ranges(const Report& report, const Style& style) {
   return out + table.Render(style) + SlowRanges(report);
 }
 
-// A single phase needs no table: it is the run.
+// A single phase needs no table, since it is the run itself.
 std::string OnlyPhase(const Report& report, const Style& style) {
   std::string text;
   if (report.phases.list.empty()) {

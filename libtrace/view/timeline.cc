@@ -23,12 +23,12 @@ namespace {
 using analysis::Cursor;
 using proto::DeviceEventBatch;
 
-// Above every pid that Linux gives out (2^22).
+// Above every pid of Linux (2^22).
 constexpr int32_t kFirstDevicePid = 1 << 30;
 
 using About = Slice::About;
 
-// What comes first where times are equal.
+// Returns what comes first at equal times.
 std::tuple<int, uint32_t, About> OrderOf(const Slice& slice) {
   const int phase = slice.about == About::kCall ? 0 : slice.about == About::kRange ? 1 : 2;
   return {phase, slice.row, slice.about};
@@ -59,7 +59,7 @@ class Builder {
   }
   bool IsFull() const { return timeline_.tracks.size() >= kMaxTracks; }
 
-  // Keeps slices whose times can be drawn.
+  // Adds a slice if its times can be drawn.
   void Put(Slices* to, int64_t begin_ns, int64_t end_ns, About about, size_t row,
            bool instant = false) {
     if (begin_ns < 0 || end_ns < begin_ns) {
@@ -69,7 +69,7 @@ class Builder {
     to->push_back({begin_ns, end_ns, static_cast<uint32_t>(row), about, instant});
   }
 
-  // Lanes under `parent`; the first one may be an existing track.
+  // Adds lanes under `parent`; the first one may be an existing track.
   void AddLanes(std::span<Slice> slices, const std::string& name, int parent, int rank,
                 const char* description, int first = -1, bool unit_lane = false) {
     bool at_first = first >= 0;
@@ -94,7 +94,7 @@ class Builder {
     }
   }
 
-  // All keys of what `each` gives, in order, and how many slices that is.
+  // Returns the sorted keys of what `each` visits, and the number of slices.
   template <typename Key, typename Each>
   static std::pair<std::vector<Key>, size_t> KeysOf(const Each& each) {
     std::vector<Key> keys;
@@ -114,11 +114,11 @@ class Builder {
     return {std::move(keys), slices};
   }
 
-  // Calls add(key, slices) for those of each key, in order of keys; they are sorted. each(to) gives
-  // all, by to(key, slice), in any order and whenever it is called: it is instead of a copy.
+  // Calls add(key, slices) with the sorted slices of each key, in order of keys. each(to) must call
+  // to(key, slice) for all slices, in any order. It is called several times, which saves a copy.
   template <typename Key, typename Each, typename AddGroup>
   void AddGroups(const Each& each, const AddGroup& add) {
-    // Slices that nothing can show are none of them.
+    // Skip slices that cannot be drawn.
     uint64_t wrong = 0;
     const auto sound = [&](const auto& to) {
       wrong = 0;
@@ -132,7 +132,7 @@ class Builder {
     };
     const auto [keys, count] = KeysOf<Key>(sound);
     timeline_.skipped += wrong;
-    // Slices of a key mostly come together.
+    // Slices of the same key tend to follow each other.
     size_t last = 0;
     const auto number_of = [&, &keys = keys](const Key& of) {
       if (keys[last] != of) {
@@ -140,7 +140,7 @@ class Builder {
       }
       return last;
     };
-    std::vector<size_t> end(keys.size() + 1);  // of those before, then of each
+    std::vector<size_t> end(keys.size() + 1);  // counts of the previous keys, then ends of each key
     sound([&](const Key& of, const Slice&) { ++end[number_of(of) + 1]; });
     for (size_t k = 0; k < keys.size(); ++k) end[k + 1] += end[k];
     Slices& kept = timeline_.slices.emplace_back(count);
@@ -198,7 +198,7 @@ class Builder {
     }
   }
 
-  // Jobs by the call that submitted them.
+  // Sorts jobs by the call that submitted them.
   void FindLaunched() {
     const model::Jobs& jobs = model_.jobs;
     std::vector<uint32_t>&launched = timeline_.launched_jobs, &by = timeline_.launched_by;
@@ -214,7 +214,7 @@ class Builder {
     }
   }
 
-  // put(slice)
+  // Calls put(slice).
   template <typename Put>
   void EachOfThreads(const Put& put) const {
     const model::ApiCalls& api = model_.api;
@@ -266,7 +266,7 @@ class Builder {
         add);
   }
 
-  // put(slice)
+  // Calls put(slice).
   template <typename Put>
   void EachThreadState(const Put& put) const {
     const model::ThreadRuns& runs = model_.system.runs;
@@ -283,7 +283,7 @@ class Builder {
     }
   }
 
-  // By the kernel's scheduler: a lane for each thread.
+  // The states according to the kernel's scheduler, with a lane for each thread.
   void AddThreadStates() {
     AddGroups<Thread>(
         [&](const auto& to) {
@@ -325,7 +325,7 @@ class Builder {
     const model::Jobs& jobs = model_.jobs;
     const model::Column<uint32_t>& devices = model_.commands.device;
     const bool has_commands = std::find(devices.begin(), devices.end(), d) != devices.end();
-    // Where the device itself says nothing of any job, they are what the host saw of them.
+    // If the device itself reports no job, they are shown as seen by the host.
     bool reported = false;
     for (size_t j = 0; j < jobs.size() && !reported; ++j) {
       reported = jobs.device[j] == d && jobs.on_device[j] != 0;
@@ -384,7 +384,7 @@ class Builder {
     });
   }
 
-  // The commands of each job that started first and ended last.
+  // Finds the command of each job that started first, and the one that ended last.
   void FindExtremes() {
     const model::Jobs& jobs = model_.jobs;
     const model::Commands& commands = model_.commands;
@@ -442,8 +442,8 @@ class Builder {
         });
   }
 
-  // One slice for each run of the handler, from its entry to the last completion
-  // that it consumed.
+  // Adds a slice for each run of the handler, from its entry to the last completion that it
+  // consumed.
   void AddInterrupts(uint32_t d, int parent) {
     const model::Jobs& jobs = model_.jobs;
     struct Handled {

@@ -60,15 +60,15 @@ void AddInFlight(const model::Model& model, uint32_t d, int parent, Timeline* ti
                   "Submitted and not yet seen complete by the driver", std::move(values));
 }
 
-// What a counter grew by from one snapshot to the next, as a rate that holds
-// from the first of the two on.
+// Adds the growth of counters from one snapshot to the next, as a rate that holds from the first of
+// the two on.
 void AddCounters(const model::Model& model, uint32_t d, int parent, Timeline* timeline) {
   const model::Device& device = model.devices[d];
   const model::CounterSamples& samples = device.counters;
   const double hz = static_cast<double>(device.about.clock().nominal_hz());
   if (samples.size() < 2 || hz <= 0) return;
   int group = -1;
-  // By counter: the snapshots that have it.
+  // For each counter, the snapshots that have it.
   std::vector<std::vector<std::pair<uint32_t, uint64_t>>> known(samples.num_counters);
   for (size_t row = 0; row < samples.size(); ++row) {
     for (const model::CounterSamples::Entry& t : samples.sets[samples.set[row]]) {
@@ -77,8 +77,8 @@ void AddCounters(const model::Model& model, uint32_t d, int parent, Timeline* ti
   }
   for (size_t c = 0; c < samples.num_counters; ++c) {
     const proto::Counter& about = device.about.counters(static_cast<int>(c));
-    // What every other counter is measured by, and what the busy and stall
-    // tracks leave over, are lines that say nothing.
+    // These have no information of their own: all others are relative to the former, and the latter
+    // is what the busy and stall tracks leave.
     if (about.name() == "elapsed_ticks" || about.name().ends_with("_idle")) continue;
     const bool share = about.unit() == "ticks", bytes = about.unit() == "bytes";
     const double scale = share ? 100 : bytes ? hz * 1e-9 : hz;
@@ -131,7 +131,7 @@ void AddDeviceCounters(const model::Model& model, uint32_t device, int parent, T
   AddCounters(model, device, parent, timeline);
 }
 
-// Gauges as they are, totals as what they grew by in a second from a sample on.
+// Adds gauges as they are, and totals as their growth per second from a sample on.
 void AddSystemCounters(const model::Model& model, int32_t pid, Timeline* timeline) {
   const model::SystemTables& system = model.system;
   const model::SystemSamples& samples = system.samples;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tracks of a timeline that are lines: counters, and jobs in flight. Internal.
+// Adds the tracks of a timeline that are lines: counters, and jobs in flight. Internal.
 #ifndef LIBTRACE_VIEW_TIMELINE_COUNTERS_H_
 #define LIBTRACE_VIEW_TIMELINE_COUNTERS_H_
 
@@ -10,9 +10,9 @@
 
 namespace acceltrace::view {
 
-// Below the device's track: its jobs in flight, and a group of its counters.
+// Adds below the device's track its jobs in flight, and a group of its counters.
 void AddDeviceCounters(const model::Model& model, uint32_t device, int parent, Timeline* timeline);
-// What the kernel counts, below a track of its own with this `pid`.
+// Adds the kernel's counters below a track of their own with this `pid`.
 void AddSystemCounters(const model::Model& model, int32_t pid, Timeline* timeline);
 
 }  // namespace acceltrace::view

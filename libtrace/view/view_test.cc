@@ -109,7 +109,7 @@ TEST_CASE("Lines are broken at spaces, and no colour counts") {
   CHECK(Fitted(style, words) == "  " + std::string(30, 'a') + "\n    " + std::string(20, 'b'));
   const std::string red = "\033[31m" + std::string(38, 'a') + "\033[0m b";
   CHECK(Fitted(style, red) == red);
-  CHECK(Fitted(style, std::string(50, 'x')) == std::string(50, 'x'));  // nowhere to break it
+  CHECK(Fitted(style, std::string(50, 'x')) == std::string(50, 'x'));  // unbreakable
   style.ascii = true;
   CHECK(Fitted(style, "±1 µs █▏ é") == "~1 us #- ?");
 }
@@ -165,7 +165,7 @@ TEST_CASE("Lanes have a limit and what exceeds it is counted") {
   CHECK(skipped == 3);
 }
 
-// Two jobs on one queue that overlap, the second launched by another thread's call.
+// Two overlapping jobs on one queue, the second of which was launched by a call of another thread.
 TraceBuilder TwoJobs() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -196,7 +196,7 @@ TraceBuilder TwoJobs() {
   return builder;
 }
 
-// Times on the sequence's clock instead of what has passed since the packet before.
+// Converts times that are relative to the previous packet to times on the sequence's clock.
 void AddUpTimes(perfetto::Trace* trace) {
   uint64_t at_ns = 0;
   for (perfetto::TracePacket& packet : *trace->mutable_packet()) {
@@ -207,7 +207,7 @@ void AddUpTimes(perfetto::Trace* trace) {
   }
 }
 
-// Packets that are compressed, in their place.
+// Decompresses packets in place.
 perfetto::Trace Inflated(const perfetto::Trace& packed) {
   perfetto::Trace trace;
   for (const perfetto::TracePacket& packet : packed.packet()) {
@@ -243,8 +243,8 @@ perfetto::Trace Export(const model::Model& model, ExportStats* stats) {
   return trace;
 }
 
-// Two queues of a device that says nothing itself, of which the kernel reported what waits for
-// what: job 2 for job 1, job 3 for both.
+// Two queues of a device that reports nothing itself. The kernel reported the dependencies: job 2
+// waits for job 1, and job 3 for both.
 std::unique_ptr<model::Model> HostJobs() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -267,7 +267,7 @@ std::unique_ptr<model::Model> HostJobs() {
   add(1100, HostBatch::KIND_SUBMIT, 2, 1);
   add(1110, HostBatch::KIND_DEPENDENCY, 2, 1);
   add(1120, HostBatch::KIND_DEPENDENCY, 2, 1);   // reported twice
-  add(1130, HostBatch::KIND_DEPENDENCY, 2, 77);  // of a job that is not there
+  add(1130, HostBatch::KIND_DEPENDENCY, 2, 77);  // of a job that does not exist
   add(1200, HostBatch::KIND_SUBMIT, 3, 1);
   add(1210, HostBatch::KIND_DEPENDENCY, 3, 1);
   add(1220, HostBatch::KIND_DEPENDENCY, 3, 2);
@@ -291,7 +291,7 @@ TEST_CASE("Jobs of a device that says nothing are on their queues, with what the
   CHECK(slices["queue 41"] == 2);
   ExportStats stats;
   const perfetto::Trace trace = Export(*model, &stats);
-  // Of each flow, where it begins and where it ends.
+  // The begin and the end of each flow.
   std::map<uint64_t, std::vector<uint64_t>> ends;
   const auto note = [&](uint64_t flow, uint64_t at) {
     if ((flow & 3) == kDependencyFlow) ends[flow].push_back(at);
@@ -308,9 +308,9 @@ TEST_CASE("Jobs of a device that says nothing are on their queues, with what the
     const auto& at = ends[number << 2];
     return at.size() == 2 ? at[1] - at[0] : 0;
   };
-  CHECK(apart(1) == 100);  // job 2 on 1
-  CHECK(apart(2) == 200);  // 3 on 1
-  CHECK(apart(3) == 100);  // 3 on 2
+  CHECK(apart(1) == 100);  // job 2 on job 1
+  CHECK(apart(2) == 200);  // job 3 on job 1
+  CHECK(apart(3) == 100);  // job 3 on job 2
   std::string chrome;
   const auto written = ExportChrome(*model, [&](std::string_view more) {
     chrome += more;
@@ -397,7 +397,7 @@ TEST_CASE("CSV quotes what needs it and leaves unseen times empty") {
   CHECK(files["api"].find("correlation,name,pid,tid,begin_ns,end_ns") == 0);
   CHECK(files["losses"] ==
         "hop,count,first_ns,first_lo_ns,first_hi_ns,last_ns,last_lo_ns,last_hi_ns\n");
-  // Job 2 was waited for by a call that is not in the trace.
+  // A call that is not in the trace waited for job 2.
   CHECK(files["jobs"].find(",Launch,Synchronize,11,2,2,0,ok,") != std::string::npos);
   CHECK(files["jobs"].find(",Launch,,,2,2,0,ok,") != std::string::npos);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tables lack because nobody recorded it, and how it is recorded.
+// Tells what the tables lack because it was not recorded, and how to record it.
 
 import {data} from './data.js';
 import {h} from './dom.js';

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's address says what is seen: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&g=1&q=TEXT, times in
-// ns from the first event, and which tracks are pinned, hidden and moved: &p=ID,...&h=ID,...&o=ID,...; or
-// #query&sql=TEXT, each query a place in the browser's history.
+// The page's address describes the view: #timeline&t=FROM,TO&s=KIND.ROW&a=FROM,TO&c=1&g=1&q=TEXT,
+// where times are ns since the first event, and which tracks are pinned, hidden and moved:
+// &p=ID,...&h=ID,...&o=ID,...; or #query&sql=TEXT, where each query is an entry in the browser's
+// history.
 
 import {kindOf} from './events.js';
 import {showsGraph} from './details.js';
@@ -32,7 +33,8 @@ function text(tab, query) {
 
 let latest = () => '';
 
-// Some time from now, whatever is seen then: browsers limit how often an address may change.
+// Updates the address with a delay, using the view at that time, since browsers limit how often an
+// address may change.
 export function showAddress(tab, query) {
   latest = () => text(tab, query);
   if (timer !== 0) return;
@@ -43,25 +45,27 @@ export function showAddress(tab, query) {
     try {
       history.replaceState(null, '', hash);
     } catch {
-      // Some places do not let a page change its address: then there is no link to copy.
+      // Some environments do not let a page change its address; then there is no link to copy.
     }
   }, 120);
 }
 
-// A query that is run: the browser's back button leads to the one before.
+// Adds a query that is run to the history, so that the browser's back button leads to the previous
+// one.
 export function rememberQuery(sql) {
   if (sql === ranQuery && location.hash === text('query', '')) return;
   ranQuery = sql;
   try {
     history.pushState(null, '', text('query', ''));
   } catch {
-    // As in showAddress().
+    // Same as in showAddress().
   }
 }
 
 export const isAddressShown = () => timer === 0;
 
-// {tab, window, selected: {kind, row}, area, lit, graph, query, arranged: {p, h, o}}; what is malformed is left out.
+// Returns {tab, window, selected: {kind, row}, area, lit, graph, query, arranged: {p, h, o}}
+// without malformed parts.
 export function readAddress() {
   const [tab, ...parts] = location.hash.slice(1).split('&');
   const address = {tab, arranged: {}};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What would help, for each class of time that the report has. What a run could gain at most
-// is what the class takes; the advice is general, the figures are the report's.
+// Advice for each class of time in the report. The most that a run could gain is the time of the
+// class; the advice is general, but the figures come from the report.
 
 import {report} from './data.js';
 import {clean, formatRate, formatShare, formatSpan, sentence} from './text.js';
 
-// The direction that took the most time, over all devices.
+// Returns the direction that took the most time over all devices.
 function busiestDirection() {
   const all = report.transfers.flatMap(
       (of) => of.directions.map((direction) => ({device: of.device, ...direction})));
@@ -113,8 +113,8 @@ const CHANGES = {
   'wake-up': 'Poll for the end',
 };
 
-// What the run could do otherwise, with the gain that its edited graph predicts, the most first;
-// as predicted().
+// Returns possible changes of the run with the gains that the edited graphs predict, the largest
+// first, in the format of predicted().
 export function changes() {
   return report.advice.map((advice) => ({
     title: CHANGES[advice.kind] || clean(advice.kind), about: clean(advice.whatif),
@@ -125,8 +125,8 @@ export function changes() {
 
 const LEAST_GAIN = 0.0005, LEAST_HIGH = 0.01;
 
-// What the what-if predicts, the most first: [{title, about, gain: {share, lo, hi}, what, where}].
-// Empty where the trace does not hold enough.
+// Returns what the what-if predicts, the largest gain first: [{title, about, gain: {share, lo, hi},
+// what, where}]. Empty if the trace is not complete enough.
 export function predicted() {
   return report.limiter.gains
       .filter((gain) => gain.share >= LEAST_GAIN || gain.share_hi >= LEAST_HIGH)
@@ -135,7 +135,7 @@ export function predicted() {
                        ...(OF_RESOURCE[gain.resource] || (() => ({what: '', where: []})))()}));
 }
 
-// [{name, text, span, share, where, what}], the most first.
+// Returns [{name, text, span, share, where, what}], the largest first.
 export function ranked() {
   return Object.entries(report.breakdown.classes)
       .filter(([, span]) => span.ns > 0)

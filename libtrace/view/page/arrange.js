@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which tracks are pinned, hidden and moved. Pinned ones lie above all others and stay in sight.
-// The address has it, so that it goes with a link; {pinned, hidden, order} are lists of ids, a
-// group's with @ before it.
+// Keeps which tracks are pinned, hidden and moved. Pinned tracks are above all others and stay
+// visible. The arrangement is part of the address, so that links include it; {pinned, hidden,
+// order} are lists of ids, where those of groups have the prefix @.
 
 const chosen = {pinned: [], hidden: new Set(), order: []};
 
@@ -11,7 +11,8 @@ export const isPinned = (track) => chosen.pinned.includes(track.id);
 export const isHidden = (id) => chosen.hidden.has(id);
 export const isArranged = () => chosen.pinned.length + chosen.hidden.size + chosen.order.length > 0;
 
-// Those of the list in its order, each where the first of them were; others stay in their places.
+// Sorts the moved elements of a list among the places that they have together; others stay in their
+// places.
 function inOrder(list, idOf) {
   const rank = new Map(chosen.order.map((id, i) => [id, i]));
   const moved = list.filter((each) => rank.has(idOf(each))).sort((a, b) => rank.get(idOf(a)) - rank.get(idOf(b)));
@@ -23,7 +24,7 @@ const idOf = (track) => track.id;
 export const groupsInOrder = (groups) => inOrder(groups, groupId);
 export const tracksInOrder = (group) => inOrder(group.tracks, idOf);
 
-// [{track, group}] of what is pinned, the first pinned first.
+// Returns [{track, group}] of the pinned tracks, in the order of pinning.
 export function pinnedOf(groups) {
   const all = new Map(groups.flatMap((group) => group.tracks.map((track) => [track.id, {track, group}])));
   return chosen.pinned.map((id) => all.get(id)).filter((each) => each && !isHidden(each.track.id));
@@ -37,7 +38,8 @@ export function pin(track, on) {
 export const hide = (id, on) => (on ? chosen.hidden.add(id) : chosen.hidden.delete(id));
 export const showAll = () => chosen.hidden.clear();
 
-// Moves one of a list by some places: of the pinned, of a group's tracks, or of the groups.
+// Moves an element of a list by a number of places. The list has the pinned tracks, a group's
+// tracks, or the groups.
 export function move(list, id, by) {
   const ids = [...list], at = ids.indexOf(id), to = Math.max(0, Math.min(ids.length - 1, at + by));
   if (at < 0 || at === to) return false;
@@ -54,7 +56,7 @@ export function reset() {
   chosen.pinned = [], chosen.order = [], chosen.hidden.clear();
 }
 
-// As parts of the address, and from them.
+// Converts the arrangement to and from parts of the address.
 const ID = /^@?[\w.]{1,40}$/;
 const split = (value) => value.split(',').filter((id) => ID.test(id)).slice(0, 1000);
 export const arrangement = () => [['p', chosen.pinned], ['h', [...chosen.hidden]], ['o', chosen.order]]

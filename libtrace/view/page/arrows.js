@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a job through all hands: from the API call that submitted it to the return of the
-// one that waited. As points in time with bounds, and as arrows between events.
+// Follows a job from the API call that submitted it to the return of the call that waited for it,
+// as points in time with bounds and as arrows between events.
 
 import {tables, whenRowsChange} from './data.js';
 import {ink} from './colours.js';
@@ -35,7 +35,8 @@ function timeOf(job, name) {
   return onDevice && !(flags & 2) ? NaN : jobs.num(name)[job];
 }
 
-// [{name, text, at, lo, hi, raw}]: lo and hi are how far the bounds are, raw the device's ticks.
+// Returns [{name, text, at, lo, hi, raw}], where lo and hi are the distances of the bounds, and raw
+// the device's ticks.
 export function chainOf(job) {
   return POINTS.map(([name, text, onDevice]) => ({
     name, text, at: timeOf(job, name),
@@ -44,7 +45,7 @@ export function chainOf(job) {
   })).filter((point) => !Number.isNaN(point.at));
 }
 
-// The rows of a job's commands in the page.
+// Returns the rows of a job's commands in the page.
 export function commandsOf(job) {
   const first = jobs.num('first_command')[job], count = jobs.num('commands_here')[job];
   return Array.from({length: count}, (_, i) => first + i);
@@ -60,7 +61,7 @@ function extremes(rows) {
   return [first, last];
 }
 
-// Pairs of events, each with the time at which the arrow leaves or arrives.
+// Returns pairs of events, each with the times at which the arrow leaves and arrives.
 function linksOf(job, alsoCommand) {
   const links = [];
   const link = (fromKind, fromRow, at, toKind, toRow, to) => {
@@ -96,8 +97,7 @@ function linksOf(job, alsoCommand) {
 
 const MOST_BEFORE = 12;
 
-// What a command waited for, and what that one waited for, and so on back. By a job: of the command
-// that ended it.
+// Follows back what a command waited for. For a job, starts at the command that ended it.
 function dependencies(kind, row) {
   let command = kind === 'command' || kind === 'stall' ? row : -1;
   if (kind === 'job') [, command] = extremes(commandsOf(row));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Charts of the whole run: sums over all events, however many of them the page holds.
+// Charts of the whole run: sums over all events, whether or not the page has each of them.
 
 import {data, report, sharesOf, tables} from './data.js';
 import {byId, h, replaceChildren} from './dom.js';
@@ -12,7 +12,7 @@ import {area, around, bars, columns, frame, legend, line, logScale, plot, points
 
 const MOST_UNITS = 12;
 const {series} = data;
-// Of a recording that goes on they change.
+// This changes during a live recording.
 const span = () => series.end - series.begin;
 const binNs = () => span() / series.bins;
 const xTime = (box) => scale(0, span(), box.left, box.right);
@@ -20,7 +20,8 @@ const mid = (bin) => (bin + 0.5) * binNs();
 const when = (bin) => `${formatNs(bin * binNs())} to ${formatNs((bin + 1) * binNs())}`;
 const listed = (first, rest) => [first, ...rest].join('\n');
 
-// The box to the right of labels of rows, which take what they need but no more than a third.
+// Returns the box to the right of the row labels, which take as much space as they need but at most
+// a third.
 function besideLabels(g, box, labels, right = 0) {
   const room = widest(g, labels, (box.right - box.left) / 3 + box.left - 12);
   return {...box, left: 12 + room, right: box.right - right};
@@ -75,7 +76,7 @@ function throughput(of) {
       line(g, 2, (i) => (i ? box.right : box.left), () => y(value), ink('dim'));
       g.setLineDash([]);
       g.fillStyle = ink('dim');
-      const isBelow = value === payload && y(payload) - y(ceiling) < 16;  // the other line is in the way
+      const isBelow = value === payload && y(payload) - y(ceiling) < 16;  // the line is in the way
       write(g, text, box.left + 6, y(value) + (isBelow ? 8 : -7), box.right - box.left - 8, {free: true});
     }
     return columns(box, series.bins, (b) => x(b * binNs()), (b) => listed(when(b),
@@ -160,7 +161,7 @@ function sizes(of) {
   });
 }
 
-// Ops with work and bytes of memory, against what unit and memory could do at most.
+// Plots ops by their work and bytes of memory, with the limits of unit and memory.
 function roofline(device, d) {
   const bandwidth = device.memory_bytes_per_s;
   const ops = report.op_groups.filter((op) => op.device === device.name && op.work > 0 &&
@@ -186,7 +187,8 @@ function roofline(device, d) {
     points(g, ops.map((op) => [x(intensity(op)), y(op.work_per_s), colourOf(op.unit)]), 4);
     g.fillStyle = ink('text');
     const marks = ops.map((op) => ({x: x(intensity(op)) - 4, y: y(op.work_per_s) - 4, w: 8, h: 8}));
-    // Beside its point, where there is room: else its tooltip has to do.
+    // Each label is next to its point if there is enough space; otherwise it is only in the
+    // tooltip.
     ops.forEach((op, i) => {
       const text = clean(op.op), px = marks[i].x + 4, py = marks[i].y + 4;
       const about = {free: true, avoid: marks.filter((mark, k) => k !== i)};
@@ -203,7 +205,7 @@ function roofline(device, d) {
   }, h('span', {class: 'dim'}, 'work for each byte of device memory; stalls are in the rate'));
 }
 
-// Rows of bars, each a share of 1: [label, share, colour, text].
+// Draws rows of bars that are shares of 1: [label, share, colour, text].
 function shareRows(title, above, rows) {
   return plot(title, above, (g, box) => {
     const left = besideLabels(g, box, rows.map(([label]) => label), 64);
@@ -223,8 +225,8 @@ function shareRows(title, above, rows) {
   });
 }
 
-// What of the memory's bandwidth each unit got while it ran, how often its rows were open, and how
-// much of what was moved was asked for.
+// Shows which part of the memory's bandwidth each unit got while it ran, how often its rows were
+// open, and how much of what was moved was useful.
 function memoryEfficiency(of) {
   const rows = of.units.filter((unit) => unit.moved_bytes > 0).slice(0, 6).flatMap((unit) => {
     const name = shortened(clean(unit.by), 30), touched = unit.row_hits + unit.row_misses;
@@ -240,7 +242,7 @@ function memoryEfficiency(of) {
     ['of the peak bandwidth, while it runs', EIGHT[0]], ['row hits', EIGHT[6]], ['useful bytes', EIGHT[5]]]), rows);
 }
 
-// How far clock samples lie from the fitted line, beside the bounds that are claimed.
+// Shows how far clock samples are from the fitted line, next to the claimed bounds.
 function clockResiduals() {
   const clocks = report.clocks.filter((clock) => clock.valid).slice(0, 4);
   if (clocks.length === 0) return null;

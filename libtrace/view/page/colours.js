@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours that people with any kind of colour vision can distinguish (Okabe and Ito's eight, but a
-// purple for their vermilion), and what they stand for in both themes. Red is for what is lost or
-// broken, and for nothing else: a unit that is busy all the time does what it is for.
+// Colours that people with any kind of colour vision can distinguish (Okabe and Ito's eight, with a
+// purple in place of their vermilion), and their meaning in both themes. Red is only used for what
+// is lost or broken: a unit that is always busy is not a fault.
 
 const PURPLE = '#5e3c99', ON_BLACK = '#a98fe0';
 export const EIGHT = ['#0072b2', '#e69f00', PURPLE, '#cc79a7', '#f0e442', '#009e73', '#56b4e9',
@@ -10,16 +10,16 @@ export const EIGHT = ['#0072b2', '#e69f00', PURPLE, '#cc79a7', '#f0e442', '#009e
 const UNSEEN_COLOUR = '#7a6134';
 const ON_DARK = new Set(['#0072b2', PURPLE, '#009e73', UNSEEN_COLOUR]);
 
-// What a unit did: busy, held up while it ran, waiting for work.
+// The colours of what a unit did: busy, stalled while it ran, waiting for work.
 export const unitColours = () => [EIGHT[0], EIGHT[6], ink('idle')];
 
 const seen = (colour) => (colour === PURPLE && isDark() ? ON_BLACK : colour);
 export const classColour = (index) => seen(EIGHT[index % EIGHT.length]);
-// Of the classes of time the fourth, a device that is not seen inside, has one of its own.
+// The fourth class of time, a device that is not observed inside, has its own colour.
 const UNSEEN = 3;
 export const timeColour = (index) =>
     index === UNSEEN ? UNSEEN_COLOUR : classColour(index < UNSEEN ? index : index - 1);
-// Causes of stalls begin elsewhere, so that none looks like the class beside it.
+// Causes of stalls begin at another colour, so that they differ from the adjacent class.
 export const causeColour = (index) => classColour(index * 3 + 2);
 export const textOn = (colour) => ON_DARK.has(colour) ? '#ffffff' : '#111111';
 
@@ -42,7 +42,7 @@ export function toggleTheme() {
   applyTheme();
 }
 
-// What canvases draw with: the style sheet's variables.
+// Returns a colour of the style sheet for drawing on a canvas.
 export function ink(name) {
   let value = inks.get(name);
   if (value === undefined) {
@@ -52,7 +52,8 @@ export function ink(name) {
   return value;
 }
 
-// One colour for each name. Names are distinguished by their text; this only helps to see the same again.
+// Returns a colour for each name. Names are told apart by their text; the colour only helps to
+// recognise them.
 export function nameColour(name) {
   let colour = hues.get(name);
   if (colour === undefined) {

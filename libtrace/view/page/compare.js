@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two runs side by side: a timeline of each, in a frame of its own that holds the page of that
-// trace, and what differs, with the way to where it does in both.
+// Shows two runs next to each other: a timeline of each, in a frame with the page of that trace,
+// and a list of differences with links to their places in both.
 
 import {byId, h, replaceChildren} from './dom.js';
 import {clean, formatCount, formatNs, formatSpan, isKnown, shortened} from './text.js';
@@ -9,17 +9,17 @@ import {isDark, toggleTheme, whenThemeChanges} from './colours.js';
 
 const data = JSON.parse(byId('data').textContent);
 const {diff} = data;
-const pages = {};   // by side, when it is there
+const pages = {};   // by side, once it is loaded
 let aligned = 'trace';
 
 const SIDES = ['a', 'b'];
 const otherOf = (side) => (side === 'a' ? 'b' : 'a');
-const places = {};  // of the row that was chosen
-// What is 0 of both in the times of a side.
+const places = {};  // of the selected row
+// Returns the time of a side at which both are aligned.
 const originOf = (side) => (aligned === 'run' ? pages[side].run[0] :
     aligned === 'row' ? places[side].from_ns : 0);
 
-// What the frames call.
+// Called by the frames.
 function moved(side, from, to) {
   const other = otherOf(side);
   if (!pages[other]) return;
@@ -27,7 +27,7 @@ function moved(side, from, to) {
   pages[other].show(from + by, to + by);
 }
 
-// As far as either reaches, so that both can show the same.
+// Widens both to the longer range, so that they can show the same times.
 function widen() {
   const begin = Math.min(...SIDES.map((side) => -originOf(side)));
   const end = Math.max(...SIDES.map((side) => pages[side].end - originOf(side)));
@@ -52,7 +52,7 @@ function ready(side, page) {
 
 window.acceltracePair = {moved, ready};
 
-// What tells them apart: the file's name, unless both have the same one.
+// Names a side by its file, unless both files have the same name.
 function shortName(side) {
   const [a, b] = SIDES.map((each) => clean(data[each].name).replace(/^.*\//, ''));
   return a === b ? clean(data[side].name) : side === 'a' ? a : b;
@@ -64,7 +64,7 @@ function frameOf(side) {
   if (data.served) {
     frame.src = new URL(side + '/', location.href);
   } else {
-    // The page is here once, what it shows of each trace twice.
+    // The page is included once, although it shows two traces.
     const [before, after] = data.page;
     frame.srcdoc = before + JSON.stringify(data[side].data).replace(/[<>&]/g, (c) =>
         '\\u00' + c.charCodeAt(0).toString(16)) + after;
@@ -78,7 +78,7 @@ const WORDS = {same: 'same', within_bounds: 'within bounds', within_spread: 'wit
                once: 'seen once', significant: 'certain'};
 
 const signed = (span) => (span.ns > 0 ? '+' : '') + formatSpan(exact(span));
-// A span of the comparison has its bounds always.
+// A span of the comparison always includes its bounds.
 const exact = (span) => (span.lo_ns === span.ns && span.hi_ns === span.ns ? {ns: span.ns} : span);
 
 function relative({a, change}) {
@@ -96,14 +96,14 @@ function because(change) {
   return [clean(change.cause || ''), parts].filter(Boolean).join(' · ');
 }
 
-// Goes to the place in both.
+// Shows the place in both timelines.
 function go(row, change) {
   for (const each of document.querySelectorAll('tr.here')) each.classList.remove('here');
   row.classList.add('here');
   const found = SIDES.filter((side) => change['at_' + side] && pages[side]);
   for (const side of found) places[side] = change['at_' + side];
   const length = Math.max(...found.map((side) => places[side].to_ns - places[side].from_ns), 100);
-  // Both begin at one place from now on, and show as much.
+  // From now on, both begin at the same place and show the same length.
   byId('align').options[2].disabled = found.length < 2;
   if (found.length === 2) {
     aligned = byId('align').value = 'row';
@@ -113,7 +113,7 @@ function go(row, change) {
   byId('announce').textContent = `${change.name}: shown in both timelines`;
 }
 
-// What matters most comes first: on a narrow screen the rest is to be scrolled to.
+// The most important columns come first: on a narrow screen the rest has to be scrolled to.
 const HEAD = [['', ''], ['change', 'n'], ['relative', 'n'], ['certainty', ''], ['A', 'n'], ['B', 'n'],
               ['count', 'n']];
 
@@ -198,7 +198,7 @@ function start() {
   whenThemeChanges(() => {
     for (const side of SIDES) if (pages[side]) pages[side].dark(isDark());
   });
-  // For tests, and for whoever looks at the page from its console.
+  // For tests, and for users of the browser's console.
   window.acceltrace = () => ({
     idle: SIDES.every((side) => pages[side]), windows: SIDES.map((side) => pages[side] && pages[side].window()),
     pages,

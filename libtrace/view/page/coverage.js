@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of tracks whose events are not all in the page: how much of each stretch they took.
+// For tracks whose events are not all in the page, shows how much of each interval they took.
 
 import {data, sharesOf, tables, whenRowsChange} from './data.js';
 import {ink, timeColour} from './colours.js';
@@ -18,11 +18,11 @@ export function coverageOf(track) {
   return decoded.get(track.id);
 }
 
-// Whether not all of a track's events are here.
+// Returns true if some of a track's events are not in the page.
 export const isThinned = (track) => coverageOf(track) !== null ||
     (data.served === undefined && track.id === 'run' && tables.pieces.rows < tables.pieces.of);
 
-// The classes of the run, one upon the other.
+// Draws the classes of the run as a stack.
 function drawClasses(g, top, height) {
   const {begin, end, bins, classes} = data.series;
   const step = (end - begin) / bins, below = new Float64Array(bins);
@@ -37,7 +37,7 @@ function drawClasses(g, top, height) {
   });
 }
 
-// The finest windows are last.
+// The finest windows come last.
 export function drawCoverage(g, track, top) {
   if (track.id === 'run' && isThinned(track)) {
     drawClasses(g, top, track.laneHeight - 2);

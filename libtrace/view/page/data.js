@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the page holds of the trace. The columns of a table are decoded when they are first asked
-// for; view/page_columns.h says how they are written.
+// The page's data of the trace. The columns of a table are decoded when they are first used;
+// view/page_columns.h describes their format.
 
 function bytesOf(base64) {
   const binary = atob(base64);
@@ -10,8 +10,8 @@ function bytesOf(base64) {
   return bytes;
 }
 
-// Calls put(row, number) with what is written of each row. A number of more than 49 bits is a
-// BigInt, any other a Number.
+// Calls put(row, number) for each encoded number. Numbers of more than 49 bits are BigInts, others
+// are Numbers.
 function eachNumber(bytes, rows, put) {
   let at = 0;
   for (let row = 0; row < rows; ++row) {
@@ -40,7 +40,7 @@ function unzigzag(value) {
 
 const SAFE = Number.MAX_SAFE_INTEGER;
 
-// The sum modulo 2^64, as a signed number: exact, whatever the size.
+// Returns the exact sum modulo 2^64 as a signed number.
 function added(a, b) {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b;
@@ -85,8 +85,8 @@ export class Table {
     this.decoded = new Map();
   }
 
-  // The number of a row in the trace's table, and back (-1: not here). A page that holds a part of
-  // a trace as a file has rows of its own.
+  // idOf() returns the row in the trace's table, and rowOf() converts it back (-1: not in the
+  // page). If a page was saved with a part of a trace, its rows are numbered on their own.
   idOf(row) {
     return this.columns.id ? this.num('id')[row] : row;
   }
@@ -102,7 +102,7 @@ export class Table {
     return low < this.rows && ids[low] === id ? low : -1;
   }
 
-  // A column as Numbers; NaN where a row has none.
+  // Returns a column as Numbers, with NaN where a row has no value.
   num(name) {
     let column = this.decoded.get(name);
     if (column === undefined) {
@@ -112,7 +112,7 @@ export class Table {
     return column;
   }
 
-  // A value of 64 bits, exact and without a sign.
+  // Returns an exact unsigned value of 64 bits.
   big(name, row) {
     const key = 'big ' + name;
     let column = this.decoded.get(key);
@@ -129,11 +129,11 @@ export const report = data.report;
 export const tables = {};
 for (const [name, json] of Object.entries(data.tables)) tables[name] = new Table(json);
 
-// Listeners are called in the order of their modules, when other rows have come.
+// Listeners are called, in the order of their modules, when the rows change.
 const changed = [];
 export const whenRowsChange = (listener) => changed.push(listener);
 
-// What a server sends of a window of time takes the place of what was here.
+// Replaces the rows by those of another window of time from the server.
 export function takeWindow(json) {
   for (const name of ['names', 'coverage', 'tables']) data[name] = json[name];
   for (const [name, table] of Object.entries(json.tables)) tables[name].take(table);
@@ -141,7 +141,7 @@ export function takeWindow(json) {
 }
 
 export const baseNs = BigInt(data.base_ns);
-// The host's clock at a time of the page.
+// Converts a time of the page to the host's clock.
 export const hostNs = (time) => baseNs + BigInt(Math.round(time));
 
 export function sharesOf(base64) {
@@ -155,8 +155,8 @@ function nameProcesses() {
 }
 nameProcesses();
 
-// What a server sends of a recording that goes on, in place of what was here: all but the tables.
-// False: times count from another instant than before.
+// Replaces everything but the tables by what the server sends during a live recording. Returns
+// false if times have another origin than before.
 const renewed = [];
 export const whenHeadChanges = (listener) => renewed.push(listener);
 export function takeHead(json) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The panel below the timeline: what is known of the selected event, and the way of its job.
+// The panel below the timeline: details of the selected event, and the path of its job.
 
 import {data, hostNs, tables} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
@@ -79,7 +79,7 @@ const FIELDS = {
 };
 
 let select = () => {};
-// A button that goes to an event.
+// Returns a button that selects an event.
 function linkTo(event) {
   const place = event && placeOf(event.kind, event.row);
   if (!place) return event ? kindOf(event.kind).what : 'no recorded event';
@@ -90,7 +90,7 @@ function linkTo(event) {
 const TIMES = {commands: ['fetched', 'head', 'start', 'end'], device_events: ['time']};
 const tableName = (table) => Object.keys(tables).find((name) => tables[name] === table);
 
-// Raw ticks and what became of them.
+// Shows raw ticks and the times that they were converted to.
 function timesTable(table, row, names) {
   return tableOf([['device time'], ['raw ticks', 'n'], ['on the host\'s clock', 'n'], ['±', 'n']],
       names.map((name) => {
@@ -104,8 +104,8 @@ function chainTable(job, go) {
   const points = chainOf(job);
   const rows = points.map((point, i) => {
     const next = points[i + 1];
-    // Between two times of one device the clock's offset cancels: only from host to device and
-    // back is the difference as uncertain as the device's time.
+    // Between two times of one device the clock's offset cancels. Only the distance between host
+    // and device is as uncertain as the device's time.
     const bound = next && (point.raw === null) !== (next.raw === null) ?
         Math.max(point.lo + next.hi, point.hi + next.lo) : 0;
     const wide = Math.max(point.lo, point.hi);
@@ -164,11 +164,11 @@ function showGraphOf(kind, row, title) {
   byId('details').style.height = `min(${Math.max(196, element.offsetHeight + 34)}px, 46vh)`;
   const centre = () => middle.scrollIntoView({block: 'nearest', inline: 'center'});
   centre();
-  requestAnimationFrame(centre);  // of what was hidden until now
+  requestAnimationFrame(centre);  // only now it is visible
   if (had) middle.focus();
 }
 
-// place: {track, i}; go(place) selects another one.
+// `place` is {track, i}; go(place) selects another one.
 export function showDetails(place, go) {
   select = go;
   redraw = () => showDetails(place, go);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements. Text goes in as text: nothing here makes markup of a string.
+// Helpers for elements. Texts are always inserted as text, so that a string cannot become markup.
 
 import {shownOf, sorted} from './sort.js';
 
-// h('td', {class: 'number', title: name}, 'text', child): functions are listeners, null is left
-// out.
+// h('td', {class: 'number', title: name}, 'text', child) makes an element: functions become
+// listeners, null is omitted.
 export function h(tag, about, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(about || {})) {
@@ -40,15 +40,17 @@ export function replaceChildren(element, ...children) {
   append(element, children);
 }
 
-// How tables are sorted, by what their heads say: they stay so when they are made anew.
+// The sort order of tables, by their column headings, so that it is kept when they are built again.
 const orders = new Map();
-// What a click leads to: of numbers the largest come first. The third one leads back.
+// The next order after a click: numbers begin with the largest, and the third click restores the
+// original order.
 const NEXT = {n: {0: -1, '-1': 1, 1: 0}, t: {0: 1, 1: -1, '-1': 0}};
 const SAID = {0: 'none', 1: 'ascending', '-1': 'descending'};
 
-// A table as wide as its columns need; where there is no room for that, in smaller letters, or each row as a list.
+// A table is as wide as its columns need. If there is not enough space, it uses smaller letters or
+// shows each row as a list.
 const fits = new ResizeObserver((entries) => entries.forEach(({target}) => fit(target)));
-// A table that is narrower than its place does not change with it.
+// A table that is narrower than its container does not resize with it.
 addEventListener('resize', () => document.querySelectorAll('table').forEach((table) => fit(table)));
 function fit(table, anew = false) {
   const box = table.parentElement;
@@ -62,8 +64,8 @@ function fit(table, anew = false) {
   table.fitted = box.clientWidth;
 }
 
-// head: [text, kind]; kind 'n' is a number, else text. rows: lists of texts, elements or cells (sort.js).
-// The first `most` rows in the order that was chosen are shown.
+// head has [text, kind], where kind 'n' is a number, otherwise text. rows are lists of texts,
+// elements or cells (sort.js). Shows the first `most` rows in the selected order.
 export function tableOf(head, rows, about, most = Infinity) {
   const key = head.map(([text]) => text).join('\n');
   const body = h('tbody'), line = h('tr'), sortable = rows.length > 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Draws what the viewport holds of the timeline.
+// Draws the visible part of the timeline.
 
 import {data, tables} from './data.js';
 import {causeColour, ink, isDark, textOn} from './colours.js';
@@ -29,7 +29,7 @@ function prepared(canvas, height) {
   return g;
 }
 
-// Round times, about 110 pixels apart.
+// Returns round times about 110 pixels apart.
 function ticks() {
   const wanted = nsPerPixel() * 110;
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -39,7 +39,7 @@ function ticks() {
   return [list, step];
 }
 
-// Times above, the run's phases below.
+// The times are at the top, the run's phases below.
 export const RULER = 30;
 export function drawRuler() {
   const g = prepared(byId('ruler'), RULER + bandHeight());
@@ -52,7 +52,7 @@ export function drawRuler() {
   }
   g.fillStyle = ink('dim');
   byId('shown').textContent = `${formatNs(view.to - view.from)} shown`;
-  // As many digits as distinguish one tick from the next.
+  // Use as many digits as needed to distinguish successive ticks.
   const [scale, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(
       ([each]) => Math.max(Math.abs(view.to), step) >= each) || [1, 'ns'];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
@@ -61,7 +61,8 @@ export function drawRuler() {
     if (x < view.gutter) continue;
     g.fillRect(x, 20, 1, 10);
     const text = `${(at / scale).toFixed(digits)} ${unit}`, room = view.width - x - 6;
-    if (fitting(g, text, room) === text) write(g, text, x + 4, 12, room, {free: true});  // half a number is none
+    // An incomplete number would be wrong.
+    if (fitting(g, text, room) === text) write(g, text, x + 4, 12, room, {free: true});
   }
   if (view.area) {
     g.fillStyle = ink('shade');
@@ -86,7 +87,7 @@ export function hatch(g, colour) {
   return hatches.get(key);
 }
 
-// An edge that may lie from..to: it fades over what is not certain.
+// Draws an edge that may be anywhere in from..to, with a gradient over the uncertain part.
 function softEdge(g, from, to, y, height, opens) {
   if (to - from < 1.5) return;
   const fade = g.createLinearGradient(from, 0, to, 0);
@@ -102,8 +103,8 @@ function softEdge(g, from, to, y, height, opens) {
   g.setLineDash([]);
 }
 
-// Under a command that is wide enough: how much of it each cause of stalls took. Where in the
-// command that was, the device does not say.
+// Shows below a sufficiently wide command how much of it each cause of stalls took. The device does
+// not report when the stalls happened within the command.
 function stallStrip(g, row, x, width, y, height) {
   const {commands} = tables;
   const causes = data.devices[commands.num('device')[row]].stalls.length;
@@ -120,7 +121,7 @@ function stallStrip(g, row, x, width, y, height) {
   });
 }
 
-// Colours by event, until the theme changes.
+// The colours of events, until the theme changes.
 let colours = new WeakMap();
 function colourAt(track, i) {
   let list = colours.get(track);
@@ -129,7 +130,7 @@ function colourAt(track, i) {
   return list[i];
 }
 
-// The widest bound of a track's times.
+// Returns the widest bound of a track's times.
 function softest(track) {
   if (track.softest === undefined) {
     track.softest = 0;
@@ -148,18 +149,18 @@ function isMarked(track, i) {
       (search && search.has(track) && search.get(track).has(i));
 }
 
-// What lies on the critical path has a bar along its upper edge.
+// Events on the critical path have a bar along their upper edge.
 const PATH_MARK = 3;
 function drawPathMark(g, x, y, width) {
   g.fillStyle = ink('path');
   g.fillRect(x, y, width, PATH_MARK);
 }
 
-// What belongs to the whole run stays as it is when the path is lit.
+// Tracks of the whole run are not dimmed when the path is highlighted.
 const ALWAYS_LIT = new Set(['piece', 'loss', 'path', 'range']);
 const isDimmed = (kind, row) => view.lit && !ALWAYS_LIT.has(kind) && !isOnPath(kind, row);
 
-// A thin line with a small head.
+// Draws a thin line with a small head.
 function drawInstant(g, x, y, height, marked) {
   g.fillStyle = ink(marked ? 'text' : 'mark');
   g.fillRect(x - 0.5, y + 2, 1, height - 3);
@@ -168,7 +169,7 @@ function drawInstant(g, x, y, height, marked) {
   g.fill();
 }
 
-// Where instants are too close to be told apart: how many, as faint columns.
+// Where instants are too close to each other, faint columns show their number.
 const COLUMN = 4;
 class Instants {
   constructor(lanes) {
@@ -203,14 +204,14 @@ class Instants {
   }
 }
 
-// Waits are many and long: they are fainter than what runs.
+// Waits are many and long, so they are fainter than what runs.
 const faint = () => (isDark() ? 0.8 : 0.5);
 
 function drawEvent(g, track, i, y, height) {
   const kind = track.kinds[i], row = track.rows[i];
   const right = view.width;
   const edges = softest(track) > nsPerPixel() ? edgesOf(kind, row) : null;
-  // All of where it may have been; what is not certain fades.
+  // Covers the whole range of possible times; the uncertain part fades.
   const isInstant = track.begin[i] === track.end[i];
   const x0 = xOf(track.begin[i] - (edges && !isInstant ? edges[0] : 0));
   const x1 = xOf(track.end[i] + (edges && !isInstant ? edges[3] : 0));
@@ -219,7 +220,7 @@ function drawEvent(g, track, i, y, height) {
     drawInstant(g, x0, y, height, isMarked(track, i));
   } else if (track.hatched && width < 4) {
     g.fillStyle = ink('loss');
-    g.fillRect(x, y, 3, height);  // as short as it is, it is not to be missed
+    g.fillRect(x, y, 3, height);  // visible although it is short
   } else {
     g.fillStyle = track.hatched ? hatch(g, ink('loss')) : colourAt(track, i);
     const alpha = g.globalAlpha;
@@ -228,7 +229,7 @@ function drawEvent(g, track, i, y, height) {
     g.globalAlpha = alpha;
   }
   if (kind === 'job' && g.globalAlpha === 1) {
-    // Until its first command starts it waits.
+    // The job waits until its first command starts.
     const start = xOf(tables.jobs.num('start')[row]);
     g.fillStyle = ink('card'), g.globalAlpha = 0.55;
     if (start > x) g.fillRect(x, y, Math.min(start, x + width) - x, height);
@@ -279,11 +280,11 @@ function drawEvents(g, track, top) {
       else instants.add(lane, i, xOf(end));
       continue;
     }
-    // What would lie in the pixel that was drawn last in this lane is not drawn.
+    // Skip events that are within the last pixel drawn in this lane.
     const isShort = end - track.begin[i] < pixel;
     if (isShort && end < last[lane]) continue;
     last[lane] = Math.max(last[lane], (isShort ? track.begin[i] : end) + pixel);
-    // Where not all are here, what is behind them shows how dense they are.
+    // If some events are missing, the coverage behind them shows how dense they are.
     const kind = track.kinds[i], row = track.rows[i];
     g.globalAlpha = isDimmed(kind, row) && !isMarked(track, i) ? 0.18 : isShort && thinned ? 0.3 : 1;
     if (isShort && plain && !isMarked(track, i)) {
@@ -310,7 +311,7 @@ function drawCounter(g, track, top) {
     const middle = (low + high) >> 1;
     if (at[middle] <= view.from) low = middle + 1; else high = middle;
   }
-  // Of each pixel the mean, and fainter the highest.
+  // For each pixel, draws the mean and, more faintly, the maximum.
   const left = view.gutter, wide = Math.max(0, view.width - left), most = new Float64Array(wide), mean = new Float64Array(wide);
   for (let i = Math.max(0, low - 1); i < at.length && at[i] <= view.to; ++i) {
     const x = Math.max(0, xOf(at[i]) - left), next = i + 1 < at.length ? xOf(at[i + 1]) - left : x + 1;
@@ -333,7 +334,7 @@ function drawCounter(g, track, top) {
   if (isWhole(top + height - 13)) write(g, counterText(track, track.most), view.gutter - 6, top + height - 7, view.gutter - 20, {align: 'right'});
 }
 
-// Text that what is pinned would cut is left out.
+// Text that pinned tracks would cut is omitted.
 let edge = 0;
 const isWhole = (y) => y >= edge;
 
@@ -354,7 +355,7 @@ function drawLabel(g, row, y) {
   g.font = g.font.replace(/^(600|bold) /, '');
 }
 
-// Where events were lost, any track may lack some.
+// All tracks may lack events where some were lost.
 function drawGaps(g) {
   for (const track of view.groups.flatMap(({tracks}) => tracks)) {
     if (!track.hatched) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event of a track is called, how sure its edges are, and which job it belongs to. An
-// event is {kind, row}: a row of one of the tables.
+// The name of an event, the bounds of its edges, and the job that it belongs to. An event is {kind,
+// row}, where row is that of one of the tables.
 
 import {data, tables, whenRowsChange} from './data.js';
 import {clean} from './text.js';
@@ -30,7 +30,7 @@ export function commandName(row) {
   return clean(device.opcodes[code] || 'opcode ' + code);
 }
 
-// The cause that stalled a command most: its number, or -1.
+// Returns the number of the cause that stalled a command most, or -1.
 export function worstStall(row) {
   const causes = data.devices[commands.num('device')[row]].stalls.length;
   let worst = -1, most = 0;
@@ -85,8 +85,8 @@ export const nameOf = (kind, row) => KINDS[kind].name(row);
 export const colourOf = (kind, row) => (KINDS[kind].colour ? KINDS[kind].colour(row) :
     nameColour(KINDS[kind].name(row)));
 
-// How far the true edges may lie from where they are drawn: [before begin, after begin, before
-// end, after end], or null for host times.
+// Returns how far the true edges may be from where they are drawn: [before begin, after begin,
+// before end, after end], or null for host times.
 export function edgesOf(kind, row) {
   const {edges, table} = KINDS[kind];
   if (!edges) return null;
@@ -95,10 +95,10 @@ export function edgesOf(kind, row) {
           table.num(end + '_lo')[row], table.num(end + '_hi')[row]];
 }
 
-// What page_path.h calls them.
+// The names of kinds in page_path.h.
 const PATH_EVENTS = [null, 'api', 'submit', 'wake', 'job', 'command'];
 
-// The event that a step of the path is part of: {kind, row}, or null.
+// Returns the event that a step of the path is part of, as {kind, row}, or null.
 export function eventOnPath(step) {
   const kind = PATH_EVENTS[path.num('event')[step]], row = path.num('row')[step];
   return kind && row >= 0 ? {kind, row} : null;
@@ -110,7 +110,7 @@ const ON_PATH = {
   job: (row) => jobs.num('critical')[row] & 2, wake: (row) => jobs.num('critical')[row] & 4,
   wait: (row) => jobs.num('critical')[row] & 4,
 };
-// The command that this one waited for last before it started: its row, or -1.
+// Returns the row of the last command that this one waited for before it started, or -1.
 export function waitedFor(command) {
   const back = commands.num('after')[command];
   return back === 0 ? -1 : command - back;
@@ -119,7 +119,7 @@ export function waitedFor(command) {
 export const hasPath = () => data.path.valid;
 export const isOnPath = (kind, row) => (ON_PATH[kind] ? Boolean(ON_PATH[kind](row)) : false);
 
-// Jobs by the call that submitted them and by the call that waited.
+// Jobs by the call that submitted them and by the call that waited for them.
 const byCall = new Map();
 function index() {
   for (const column of ['api', 'wait_api']) {
@@ -139,7 +139,7 @@ whenRowsChange(() => {
 
 const MOST_JOBS = 16;
 
-// The jobs that an event belongs to.
+// Returns the jobs that an event belongs to.
 export function jobsOf(kind, row) {
   if (kind === 'api') return (byCall.get(row) || []).slice(0, MOST_JOBS);
   if (kind === 'path') {

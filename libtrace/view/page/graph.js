@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dependency graph around an event: what it waited for and what waited for it
-// (view/page_graph.h). The chain of those that were the last to be waited for is followed; of
-// each of its nodes the others that were nearest to it are leaves.
+// (view/page_graph.h). It follows the chain of those that were waited for last; the other nodes
+// nearest to each of these are added as leaves.
 
 import {data, tables, whenRowsChange} from './data.js';
 import {eventOnPath, nameOf} from './events.js';
@@ -15,7 +15,7 @@ const STEPS = {'-1': 7, 1: 4}, MOST_IN_LAYER = 6, MOST_LEAVES = 3;
 let index = null;
 whenRowsChange(() => { index = null; });
 
-// Edges by node, and nodes by event.
+// Indexes edges by node, and nodes by event.
 function indexed() {
   if (index !== null) return index;
   const into = Array.from({length: nodes.rows}, () => []), out = into.map(() => []);
@@ -31,7 +31,7 @@ function indexed() {
   return (index = {into, out, byEvent});
 }
 
-// The node that stands for an event, or -1.
+// Returns the node of an event, or -1.
 export function nodeOf(kind, row) {
   if (nodes.rows === 0 || row < 0) return -1;
   const found = (of, place) => indexed().byEvent.get(of + '.' + place) ?? -1;
@@ -49,7 +49,7 @@ export function nodeOf(kind, row) {
   }
 }
 
-// {kind, row} that a node is part of; null: nothing that is drawn.
+// Returns {kind, row} of the event that a node is part of, or null if it is not drawn.
 function eventOf(n) {
   const row = nodes.num('row')[n];
   return row < 0 ? null : {kind: ['api', 'job', 'command', 'job'][nodes.num('kind')[n]], row};
@@ -64,7 +64,7 @@ function describe(n) {
           critical: event !== null && kind === COMMAND && Boolean(commands.num('critical')[event.row])};
 }
 
-// One direction: -1 back, 1 ahead. Marks nodes with their layers' side.
+// Walks in one direction (-1 back, 1 ahead) and marks nodes with the side on which they are.
 function walk(start, side, side_of) {
   const {into, out} = indexed();
   const binding = edges.num('binding'), slack = edges.num('slack');
@@ -94,7 +94,7 @@ function walk(start, side, side_of) {
   return more;
 }
 
-// Longest way to the middle: what is before is left of what it leads to.
+// Returns layers by the longest path to the middle, so that nodes are left of what they lead to.
 function layersOf(middle, side_of, shown) {
   const from = edges.num('from'), to = edges.num('to');
   const layer = new Map([[middle, 0]]);
@@ -116,8 +116,8 @@ function layersOf(middle, side_of, shown) {
   return layer;
 }
 
-// {middle, nodes: [{n, event, name, what, begin, length, critical, layer, main}], edges: [{from,
-// to, reason, gap, slack, binding, main}], moreBefore, moreAfter}, or null.
+// Returns {middle, nodes: [{n, event, name, what, begin, length, critical, layer, main}], edges:
+// [{from, to, reason, gap, slack, binding, main}], moreBefore, moreAfter}, or null.
 export function graphOf(kind, row) {
   const middle = nodeOf(kind, row);
   if (middle < 0) return null;
@@ -132,7 +132,7 @@ export function graphOf(kind, row) {
     from: edges.num('from')[e], to: edges.num('to')[e], gap: edges.num('gap')[e],
     slack: edges.num('slack')[e], binding: edges.num('binding')[e] === 1, main: false,
     reason: data.reasons[edges.num('reason')[e]] || 'order'}));
-  // The chain that set when it came, and one that it set.
+  // Mark the chain that determined when the event came, and one that the event determined.
   const byNode = new Map(around.map((node) => [node.n, node]));
   for (const [near, far] of [['to', 'from'], ['from', 'to']]) {
     for (let n = middle; n !== undefined;) {

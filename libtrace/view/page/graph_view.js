@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dependency graph, drawn in layers: what was waited for on the left, the event in the
-// middle, what waited for it on the right. Nodes are buttons; lines lie behind them.
+// Draws the dependency graph in layers: what was waited for on the left, the event in the middle,
+// what waited for it on the right. Nodes are buttons, with the lines behind them.
 
 import {h} from './dom.js';
 import {colourOf} from './events.js';
@@ -18,7 +18,7 @@ function svg(tag, about, text) {
   return element;
 }
 
-// Gives each node its x and y: layers from left to right, the chain that counts along the top.
+// Gives each node its x and y: layers from left to right, with the main chain along the top.
 function layOut(graph) {
   const layers = new Map();
   for (const node of graph.nodes) {
@@ -45,7 +45,7 @@ function drawEdge(edge, a, b) {
   const x0 = a.x + WIDE, y0 = a.y + HIGH / 2, x1 = b.x, y1 = b.y + HIGH / 2;
   const bend = Math.max(24, (x1 - x0) / 2);
   const group = svg('g', {class: edge.binding ? (edge.main ? 'main' : 'binding') : 'loose'});
-  // Over more than one layer: below the nodes between.
+  // Lines across several layers pass below the nodes in between.
   const far = b.column - a.column, low = Math.max(y0, y1) + HIGH / 2 + 7 + 4 * far;
   const way = svg('path', {d: far > 1 ?
     `M${x0} ${y0}C${x0 + 34} ${low} ${x0 + 10} ${low} ${x0 + 60} ${low}L${x1 - 60} ${low}` +
@@ -89,7 +89,7 @@ function nodeButton(node, graph, go) {
   h('span', {class: 'dim'}, `${node.what} · ${node.length > 0 ? formatNs(node.length) : 'instant'}`));
 }
 
-// The node that an arrow key leads to from one.
+// Returns the node to which an arrow key leads.
 function next(graph, node, key) {
   const {column, place} = node;
   const at = (c, p) => graph.nodes.filter((each) => each.column === c)
@@ -119,8 +119,8 @@ function keys(graph, buttons) {
   };
 }
 
-// An element with the graph around an event; go({kind, row}) selects another one. null: the
-// event is in no graph.
+// Returns an element with the graph around an event, or null if the event is in no graph. go({kind,
+// row}) selects another one.
 export function graphElement(kind, row, go) {
   const graph = graphOf(kind, row);
   if (graph === null) return null;

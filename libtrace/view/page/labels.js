@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text on canvases: a text that does not fit ends with "…", and is left out where nothing readable
-// would stay. What was written where is kept: tooltips say all of it, and no two texts overlap.
+// Text on canvases. A text that does not fit ends with "…", or is omitted if too little would be
+// readable. The full texts and their places are kept for tooltips, and to avoid overlaps.
 
-const LEAST = 3;       // letters that are worth reading
-const LONGEST = 400;   // letters that are looked at
+const LEAST = 3;       // minimum number of readable letters
+const LONGEST = 400;   // number of letters that are examined
 const MOST_KEPT = 20000;
 
 const widths = new Map();
@@ -18,7 +18,7 @@ function widthOf(g, text) {
   return width;
 }
 
-// What of a text fits into so many pixels; '' where that is too little.
+// Returns the part of a text that fits into `room` pixels, or '' if that is too little.
 export function fitting(g, text, room) {
   const all = text.length > LONGEST ? text.slice(0, LONGEST) : text;
   const width = widthOf(g, all);
@@ -33,13 +33,13 @@ export function fitting(g, text, room) {
   return n >= LEAST && part().length > LEAST ? part() : '';
 }
 
-// Of each canvas the texts on it, and those of each row of pixels as high as a text.
+// The texts on each canvas, also grouped by rows of pixels as high as a text.
 const written = new WeakMap();
 const of = (canvas) => {
   if (!written.has(canvas)) written.set(canvas, {list: [], rows: new Map()});
   return written.get(canvas);
 };
-// {text, full, x, y, w, h} of each text on a canvas, in its pixels.
+// Returns {text, full, x, y, w, h} of each text on a canvas, in its pixels.
 export const labelsOf = (canvas) => of(canvas).list;
 export const forgetLabels = (canvas) => written.delete(canvas);
 
@@ -47,8 +47,8 @@ const HEIGHT = 11;
 const rowsOf = ({y}) => [Math.floor(y / HEIGHT), Math.floor(y / HEIGHT) + 1];
 const overlaps = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
-// Writes a text with its middle at y and its begin, end or centre at x: the width that it took.
-// free: not where another text is, nor a mark of `avoid`.
+// Writes a text with its middle at y and its begin, end or centre at x, and returns its width. With
+// `free`, it must not overlap with another text or a mark in `avoid`.
 export function write(g, text, x, y, room, {align = 'left', free = false, avoid = []} = {}) {
   const shown = fitting(g, text, room);
   if (shown === '') return 0;
@@ -67,6 +67,6 @@ export function write(g, text, x, y, room, {align = 'left', free = false, avoid 
   return w;
 }
 
-// The widest of some texts, but no more than `most`.
+// Returns the largest width of some texts, limited to `most`.
 export const widest = (g, texts, most) =>
     Math.min(most, Math.ceil(texts.reduce((wide, text) => Math.max(wide, widthOf(g, text.slice(0, LONGEST))), 0)));

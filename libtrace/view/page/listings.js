@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report's tables, and what can be said of how far to trust all of it.
+// The report's tables, and how far it can be trusted.
 
 import {data, report} from './data.js';
 import {byId, h, replaceChildren, tableOf} from './dom.js';
@@ -13,7 +13,7 @@ import {clean, formatBound, formatBytes, formatCount, formatNs, formatShare, for
 const MOST = 200;
 const MOST_STACKS = 20;
 
-// A card with a table of `list`, of which the first rows are shown.
+// Returns a card with a table of `list`, which shows its first rows.
 function card(title, list, head, row, note, wide, most = MOST) {
   if (list.length === 0) return null;
   const more = list.length > most ? `${note ? ';' : ''} the first ${most} of ${formatCount(list.length)}` : '';
@@ -82,7 +82,7 @@ const BACK = ' \u2190 ';
 const baseName = (path) => path.slice(path.lastIndexOf('/') + 1);
 const use = (of) => [count(of.calls), ns(of.time_ns)];
 
-// Where in the program the API calls were made: of a trace with stacks.
+// From where in the program the API calls were made, if the trace has stacks.
 function sitesCard() {
   const found = report.call_sites;
   if (!found) return null;
@@ -96,7 +96,7 @@ function sitesCard() {
       found.without > 0 ? `${formatCount(found.without)} call${found.without === 1 ? '' : 's'} of no known stack` : '');
 }
 
-// A line with who called whom from the call's site on, which opens to all frames.
+// Returns a line with the callers from the call site on, which opens to show all frames.
 function stackOf({frames, site}) {
   const names = frames.map(clean);
   return h('details', {class: 'frames'},
@@ -114,7 +114,7 @@ function stacksCard() {
       'by time; from the call\'s site outwards, click for all frames', false, MOST_STACKS);
 }
 
-// show(phase): in the timeline.
+// show(phase) shows it in the timeline.
 export function drawTables(show) {
   const ops = card('Ops by device time', report.op_groups,
       [['op'], ['unit'], ['count', 'n'], ['time', 'n'], ['share', 'n'], ['longest', 'n'],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording that goes on: asks now and then whether there is more, takes it, and keeps its end
-// in sight as long as that is wanted.
+// During a live recording, polls for new data, takes it, and keeps the end visible as long as the
+// user wants that.
 
 import {data, takeHead} from './data.js';
 import {byId, h} from './dom.js';
@@ -10,7 +10,7 @@ import {invalidate, show, view} from './viewport.js';
 import {ask, isServed, reload} from './source.js';
 
 const EVERY_MS = 1000;
-const BEHIND = 0.04;  // of the window, after the last event
+const BEHIND = 0.04;  // of the window, left free after the last event
 
 let following = true, generation = isServed() ? data.served.live : 0;
 export const isLive = () => isServed() && data.served.live > 0;
@@ -38,7 +38,7 @@ function say(state) {
   }
 }
 
-// changed(): called when all but the timeline is to be drawn again.
+// Calls changed() when everything except the timeline must be drawn again.
 async function look(changed) {
   const state = await ask('state', {});
   if (state === null) return true;
@@ -46,7 +46,7 @@ async function look(changed) {
     const head = await ask('head', {});
     if (head !== null) {
       if (!takeHead(head)) {
-        location.reload();  // from its address, which says what is seen
+        location.reload();  // the address keeps the view
         return false;
       }
       generation = head.served.live;
@@ -68,7 +68,7 @@ export function startLive(changed) {
   for (const name of ['wheel', 'pointerdown']) {
     byId('scroll').addEventListener(name, (event) => {
       if (name === 'wheel' && !event.ctrlKey && !event.shiftKey) return;
-      follow(false);  // who looks at something does not want it to move
+      follow(false);  // a user who looks at something does not want it to move
     });
   }
   const again = () => setTimeout(async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the page together: tabs, search, theme, address.
+// Assembles the page: tabs, search, theme, address.
 
 import {data, report} from './data.js';
 import {byId, h, replaceChildren} from './dom.js';
@@ -105,7 +105,7 @@ function buildTitle() {
   const command = clean(trace.command.join(' ')) || 'a recording of the system';
   const when = trace.start_at_ns + trace.realtime_offset_ns;
   const date = when > 0 ? new Date(when / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC' : '';
-  // A part of a trace says which.
+  // If it is a part of a trace, name that part.
   const part = trace.selection ? `  selected: ${shortened(clean(trace.selection.text), 60)}` : '';
   const devices = report.devices.map((device) => `${clean(device.name)} PCIe gen ${
       device.link_generation} x${device.link_width}`).join(', ');
@@ -210,7 +210,7 @@ function start() {
     if (tab !== 'timeline') TABS[tab][1]();
   });
   window.acceltrace = inspect;
-  // When the first frame is on the screen.
+  // The first frame has been shown.
   requestAnimationFrame(() => requestAnimationFrame(() => {
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
   }));

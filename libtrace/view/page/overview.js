@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first screen: what limits this run, where, how sure that is, and what would help.
+// The first screen: what limits this run, where, how certain that is, and what would help.
 
 import {data, report, sharesOf} from './data.js';
 import {ink, textOn, timeColour, unitColours} from './colours.js';
@@ -32,7 +32,7 @@ function evidence() {
 
 const classText = (name) => (data.classes.find((each) => each.name === name) || {text: name}).text;
 
-// The tracer's own share: of the run where it was calibrated, else of a CPU.
+// The tracer's own share: of the run if it was calibrated, otherwise of a CPU.
 function tracerTile() {
   const {tracer} = report;
   if (tracer.calibrated) {
@@ -72,7 +72,7 @@ function tiles() {
                                         h('span', {class: 'dim'}, note)));
 }
 
-// The sentence without the caveats that are in it: they stand below, each on its own.
+// Returns the sentence without its caveats, which are listed separately.
 function headline() {
   const {verdict} = report;
   const text = clean(verdict.text).replace(/(\d) %/g, '$1\u00a0%');
@@ -84,7 +84,7 @@ function headline() {
       /, although$/, ''));
 }
 
-// What sets the pace, by what-if.
+// What limits the run, by what-if.
 function limits() {
   const {limiter} = report;
   if (limiter.standing !== 'named' && limiter.standing !== 'several') return null;
@@ -131,7 +131,7 @@ function breakdownCard() {
            h('p', {class: 'dim'}, 'No device was used in what the trace holds.'));
 }
 
-// How much of the run a change would save, as a bar, and between what.
+// Draws how much of the run a change would save, with its bounds, as a bar.
 function gainBar({title, gain}, most) {
   const at = (value) => `${(Math.max(0, value) / most * 100).toFixed(2)}%`, {lo, hi} = gain;
   const bar = h('span', {class: 'gain-bar', role: 'img', 'aria-label': title},
@@ -144,7 +144,7 @@ function gainBar({title, gain}, most) {
 
 const between = (lo, hi) => `${(Math.max(0, lo) * 100).toFixed(1)} to ${(hi * 100).toFixed(1)} %`;
 
-// explained: say what to do about it.
+// `explained` adds what to do about it.
 function gainItem(item, most, explained) {
   return h('li', null,
            h('div', {class: 'gain'}, h('b', {class: 'gain-name', title: item.about || ''}, item.title),
@@ -163,7 +163,8 @@ function mostItem(item) {
 
 function helpCard() {
   const {limiter} = report;
-  // What to change first, then what a faster part would give: gains of one list do not rank the other's.
+  // Changes of the program come first, then faster parts: the gains of the two lists cannot be
+  // compared.
   const first = changes().slice(0, isTall() ? 6 : 3);
   const gains = [...first, ...predicted()].slice(0, isTall() ? 12 : 6);
   if (gains.length > 0) {
@@ -192,7 +193,7 @@ function helpCard() {
 const LONGEST = 80;
 const named = (name) => h('span', {class: 'name', title: shortened(clean(name), 2000)}, shortened(clean(name), LONGEST));
 
-// A name that leads to the events that have it; what stands for the rest of a list leads nowhere.
+// Returns a link to the events with a name. Names for the rest of a list have no link.
 const REST = new Set(['', '(others)']);
 const linkOf = (name, go) => (REST.has(name) ? named(name || '(unnamed)') :
     h('button', {class: 'link name', type: 'button', title: shortened(clean(name), 2000), click: () => go(name)},
@@ -224,7 +225,7 @@ function pathCard(searchFor, lightUp) {
              pathTable('by layer', path.layers, null) || pathTable('by API call', path.calls, searchFor)));
 }
 
-// Screens with more room show more.
+// Larger screens show more.
 const isTall = () => innerHeight > 1000;
 
 function opsCard(go) {
@@ -259,14 +260,14 @@ function glanceCard(open) {
            canvas);
 }
 
-// Where its strips begin, and what its marks say.
+// The left edge of the strips, and the texts of their marks.
 let glance = {left: 0, marks: []};
 
 function drawGlance(canvas) {
   const {series} = data;
   const units = series.units.slice(0, isTall() ? 12 : 5);
   const ratio = devicePixelRatio, width = canvas.clientWidth;
-  // As high as the rest of the first screen allows.
+  // Use the remaining height of the first screen.
   const free = innerHeight - canvas.getBoundingClientRect().top - scrollY - 40;
   const fitting = Math.floor(free / (units.length + 1)) - 3;
   const STRIP = Math.max(isTall() ? 26 : 13, Math.min(64, fitting));
@@ -283,7 +284,7 @@ function drawGlance(canvas) {
   const left = widest(g, labels, width / 4) + 10;
   const column = (width - left) / series.bins, bin = (series.end - series.begin) / series.bins;
   const marks = [];
-  // layers: [name, shares, colour].
+  // `layers` has [name, shares, colour].
   const strip = (y, label, layers) => {
     g.fillStyle = ink('text');
     write(g, label, 0, y + STRIP / 2, left - 8);
@@ -311,7 +312,8 @@ function drawGlance(canvas) {
   glance = {left, marks};
 }
 
-// open(share): the timeline at a place of the run; searchFor(name); lightUp(): the path in it.
+// open(share) shows a place of the run in the timeline, searchFor(name) searches, lightUp()
+// highlights the path.
 export function drawOverview(open, searchFor, lightUp) {
   replaceChildren(byId('overview'), verdictCard(),
                   h('div', {class: 'row'}, breakdownCard(), helpCard(), opsCard(searchFor)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The phases that were found in the run: a band under the ruler, and a list with the limiter of each.
+// The phases of the run: a band below the ruler, and a list with the limiter of each.
 
 import {data, report} from './data.js';
 import {EIGHT, ink, textOn} from './colours.js';
@@ -13,7 +13,8 @@ import {bytes, count, ns} from './sort.js';
 const BAND = 17;
 const KINDS = ['load', 'prefill', 'decode', 'rounds', 'work'];
 
-// [{what, rounds, limit, from, to, ...}] in the page's time. One alone is the run.
+// Returns [{what, rounds, limit, from, to, ...}] in the page's time. A single phase would be the
+// run itself.
 export function phases() {
   const list = report.phases || [];
   if (list.length < 2) return [];
@@ -28,7 +29,7 @@ const colourOf = (phase) => {
   return at < 0 ? ink('idle') : EIGHT[(at + 4) % EIGHT.length];
 };
 
-// What gains most, and next where it gains nearly as much.
+// Returns the resource that gains most, and the next one if it gains nearly as much.
 export function limiterOf(phase) {
   const gains = phase.limit ? phase.limit.gains : [];
   return gains.slice(0, phase.limit && phase.limit.several ? 2 : 1)
@@ -42,7 +43,7 @@ export const phaseText = (phase) => [clean(phase.phase), formatNs(phase.to - pha
 export const phaseAt = (time) =>
   phases().find((phase) => time >= phase.from && time <= phase.to) || null;
 
-// From y on.
+// Draws at y.
 export function drawPhaseBand(g, y) {
   for (const phase of phases()) {
     const left = Math.max(view.gutter, xOf(phase.from)), right = Math.min(view.width, xOf(phase.to));
@@ -57,7 +58,7 @@ export function drawPhaseBand(g, y) {
   }
 }
 
-// go(phase): where it is in the timeline.
+// go(phase) shows it in the timeline.
 export function phasesCard(go) {
   const list = phases(), MOST = 200;
   if (list.length === 0) return null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Axes and marks of the charts. A scale is a function from values to pixels, with its ticks.
+// Axes and marks of charts. A scale is a function from values to pixels, with its ticks.
 
 import {h} from './dom.js';
 import {ink} from './colours.js';
@@ -28,7 +28,7 @@ export function logScale(from, to, low, high) {
   return of;
 }
 
-// The box, its grid and what the ticks say; a scale that is null has none.
+// Draws the box, its grid and the texts of the ticks; a null scale has none.
 export function frame(g, box, x, y, texts) {
   g.fillStyle = ink('grid');
   for (const tick of x ? x.ticks : []) g.fillRect(x(tick), box.top, 1, box.bottom - box.top);
@@ -50,7 +50,7 @@ export function line(g, n, x, y, colour, width = 1.2) {
   g.lineWidth = 1;
 }
 
-// Columns from low(i) to high(i), each as wide as to the next.
+// Draws columns from low(i) to high(i), each of which reaches to the next one.
 export function area(g, n, x, low, high, colour) {
   g.fillStyle = colour;
   for (let i = 0; i < n; ++i) {
@@ -80,15 +80,16 @@ export function legend(entries) {
     h('span', null, h('i', {class: 'key', style: {background: colour}}), text), ' ']));
 }
 
-// The marks of series along x: for each of n bins a column of the box; said(i) is what is there.
+// Returns the marks of series along x: a column of the box for each of n bins, with the text
+// said(i).
 export const columns = (box, n, x, said) => Array.from({length: n}, (_, i) => (
   {x: x(i), w: Math.max(1, x(i + 1) - x(i)), y: box.top, h: box.bottom - box.top, text: () => said(i)}));
 
 const AROUND = 5;
 export const around = (x, y, text) => ({x: x - AROUND, y: y - AROUND, w: 2 * AROUND, h: 2 * AROUND, text});
 
-// A card with a canvas; draw(context, box) is called when the canvas gets the event "draw": the marks that
-// it drew, for tooltips.
+// Returns a card with a canvas. draw(context, box) is called when the canvas gets the event "draw",
+// and returns the marks for tooltips.
 export function plot(title, above, draw, below) {
   const canvas = h('canvas', {role: 'img', 'aria-label': `${title}; arrow keys step through it`});
   let marks = [];

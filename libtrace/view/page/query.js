@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions in SQL to a trace that is served: an editor, the tables there are, the answer.
+// SQL queries on a served trace: an editor, the list of tables, the answer.
 
 import {isServed} from './source.js';
 import {byId, h, replaceChildren} from './dom.js';
 import {clean, formatBytes, formatCount, formatNs} from './text.js';
 
-const MOST_SHOWN = 1000;  // rows in the table; a file holds all that came
+const MOST_SHOWN = 1000;  // rows in the table; a saved file has all of them
 const MOST_REMEMBERED = 50;
 const LOOK_MS = 150;
 
@@ -16,7 +16,7 @@ ORDER BY time_ns DESC
 LIMIT 20`;
 
 let built = false, asked = () => {};
-let running = null;  // {number, sql}: what is being answered
+let running = null;  // {number, sql} of the running query
 let answer = null;   // the last answer
 const remembered = [];
 
@@ -38,7 +38,7 @@ async function send(what, about, body) {
 const isDigits = (cell) => typeof cell === 'number' || /^\d+$/.test(cell);
 const textOf = (cell) => (cell === null ? '' : String(cell));
 
-// Whether all cells of a column are numbers, so that they stand one below the other.
+// Returns true if all cells of a column are numbers, which are then right-aligned.
 const numeric = (rows, column) => rows.some((row) => row[column] !== null) &&
     rows.every((row) => row[column] === null || isDigits(row[column]));
 
@@ -62,7 +62,7 @@ function say(text, bad) {
   byId('sql-state').dataset.bad = String(Boolean(bad));
 }
 
-// By a column: numbers by their size, what is not there last.
+// Sorts by a column: numbers by value, missing values last.
 function sortBy(column, falls) {
   const value = (cell) => (typeof cell === 'string' && isDigits(cell) ? BigInt(cell) : cell);
   const rank = (cell) => (cell === null ? 2 : typeof cell === 'string' ? 1 : 0);
@@ -166,7 +166,7 @@ export async function runQuery(sql = queryText()) {
 
 const cancel = () => running !== null && send('cancel', {id: running.number}, '');
 
-// `code` of the documents' text as such.
+// Converts `code` in the documentation's text to elements.
 const marked = (text) => text.split('`').map((part, i) => (i % 2 ? h('code', null, part) : part));
 
 function insert(text) {
@@ -234,11 +234,11 @@ function build() {
   listTables();
 }
 
-// sql: what the address asks for, or nothing.
+// `sql` comes from the address, or is empty.
 export function drawQuery(sql) {
   if (!built) build();
   built = true;
   if (!isServed() || sql === undefined || sql === '') return;
-  // Going back and forth in the browser's history asks again.
+  // Going through the browser's history runs the query again.
   if (running === null && (answer === null || sql !== queryText())) runQuery(sql);
 }

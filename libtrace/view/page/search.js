@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds events by a part of their names.
+// Finds events by parts of their names.
 
 import {byId} from './dom.js';
 import {clean, formatCount} from './text.js';
@@ -9,14 +9,14 @@ import {ask, isServed} from './source.js';
 import {invalidate, view} from './viewport.js';
 
 const MOST = 100000;
-// Hits: {track, i}, or of a served trace {kind, row, begin}, of which `first` is the number of the
-// first one that was sent, of `count`.
+// Hits are {track, i} or, for a served trace, {kind, row, begin}. In the latter case, `first` is
+// the number of the first hit that was sent, and `count` the total.
 let hits = [], first = 0, count = 0;
 let at = -1;
 let wanted = '', asked = Promise.resolve();
 
-// Whether a name in small letters holds what is wanted. [A-B] in it is also any number from A to B, as the
-// report folds names: analysis/names.h.
+// Returns a function that tests whether a lower-case name contains the text. [A-B] in the text also
+// matches any number from A to B, as the report folds names (analysis/names.h).
 function matcher(text) {
   const parts = text.split(/\[(\d+)-(\d+)\]/);
   if (parts.length === 1) return (name) => name.includes(text);
@@ -32,7 +32,7 @@ function matcher(text) {
   return (name) => name.includes(text) || [...name.matchAll(pattern)].some(fits);
 }
 
-// What of the events that are here has the name.
+// Returns the loaded events with such a name.
 function found() {
   const list = [], matches = new Map(), isWanted = matcher(wanted);  // names are few
   view.search = new Map();
@@ -54,7 +54,7 @@ function found() {
   return list;
 }
 
-// Other events are here now: those that match are marked.
+// Marks the hits among newly loaded events.
 export function searchLoaded() {
   if (wanted !== '') found();
 }
@@ -85,7 +85,7 @@ export function search(text) {
   return hits.length;
 }
 
-// When the answer is here.
+// Resolves when the answer has arrived.
 export const searched = () => asked;
 
 function showCount() {
@@ -96,10 +96,10 @@ function showCount() {
 
 const reachOf = (hit) => (hit.track ? hit.track.end[hit.i] : hit.begin);
 
-// The next hit, or with by = -1 the one before; or null.
+// Returns the next hit, the previous one if by = -1, or null.
 export function step(by) {
   if (hits.length === 0) return null;
-  // The first step goes to what is seen.
+  // The first step leads to the visible part.
   if (at < 0) at = Math.max(0, hits.findIndex((hit) => reachOf(hit) >= view.from)) - by;
   at = (at + by + hits.length) % hits.length;
   showCount();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of tables in the order of a column: numbers by what they are, however they are written.
+// Sorts rows of tables by a column. Numbers are sorted by value, whatever their format.
 
 import {formatBytes, formatCount, formatNs, formatRate, formatShare, formatSpan} from './text.js';
 
-// A cell: what is shown, and what it is worth.
+// A cell has what is shown and its value for sorting.
 export const cell = (value, shown) => ({value, shown});
 export const ns = (value) => cell(value, formatNs(value));
 export const count = (value) => cell(value, formatCount(value));
@@ -26,14 +26,14 @@ const isMissing = (value) => value === undefined || value === null || value === 
 const isNumber = (value) => typeof value === 'number' || typeof value === 'bigint';
 const words = new Intl.Collator('en', {numeric: true});
 
-// Where numbers are, they come before words.
+// Numbers are sorted before words.
 function compare(a, b) {
   if (isNumber(a) && isNumber(b)) return a < b ? -1 : a > b ? 1 : 0;
   if (isNumber(a) !== isNumber(b)) return isNumber(a) ? -1 : 1;
   return words.compare(String(a), String(b));
 }
 
-// Rows by a column, up or down (1, -1): equal ones as they were, those without a value last.
+// Sorts rows by a column, up or down (1, -1). The sort is stable, with rows without a value last.
 export function sorted(rows, column, direction) {
   if (direction === 0) return rows;
   const keyed = rows.map((row) => [valueOf(row[column]), row]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the timeline's events come from, when the page does not hold all of them: `acceltrace
-// serve` answers for a window of time what is to be drawn in it. What is loaded reaches beyond
-// what is seen, so that moves are drawn at once, with what there is, and again when more has come.
+// Loads the timeline's events if the page does not have all of them: `acceltrace serve` returns
+// what is to be drawn in a window of time. More than the visible part is loaded, so that the view
+// can move at once and is refined when more has arrived.
 
 import {data, tables, takeWindow} from './data.js';
 import {byId} from './dom.js';
@@ -11,9 +11,9 @@ import {forgetEvents, invalidate, layOut, nsPerPixel, placeOf, view, whole} from
 
 export const isServed = () => data.served !== undefined;
 
-// Pixels for each stretch of which one event of a lane is sent.
+// Width in pixels of the intervals for which one event of a lane is sent.
 const STRETCH = 1.5;
-// A view this much closer than the one that was asked for asks again.
+// A view that is closer by this factor than the loaded one is requested again.
 const CLOSER = 1.3;
 
 let loaded = isServed() ? {from: data.from, to: data.to, scale: data.bucket_ns / STRETCH,
@@ -25,7 +25,7 @@ export const isBusy = () => busy > 0;
 export const idOf = (kind, row) => kindOf(kind).table.idOf(row);
 export const rowOf = (kind, id) => (kindOf(kind) ? kindOf(kind).table.rowOf(id) : -1);
 
-// The server's answer to a question, or null.
+// Returns the server's answer, or null.
 export async function ask(what, about) {
   ++busy;
   try {
@@ -64,7 +64,7 @@ function take(window, about, scale) {
   forgetEvents();
   view.hover = null;
   layOut();
-  // Rows of a recording that goes on may move.
+  // During a live recording, rows may move.
   const place = placeOfKey(selected);
   view.selected = nameAtPlace(place) === called ? place : null;
   loaded = {from: window.from, to: window.to, scale, whole: window.whole, selected: about.s || ''};
@@ -72,7 +72,8 @@ function take(window, about, scale) {
   invalidate();
 }
 
-// Loads what is seen and as much on both sides. selected: KIND.ID that comes along.
+// Loads the visible part and as much on both sides. `selected` is the KIND.ID of an event to
+// include.
 async function load(selected) {
   const width = view.to - view.from, pixels = Math.max(100, view.width - view.gutter);
   const about = {from: Math.floor(view.from - width / 2), to: Math.ceil(view.to + width / 2) + 1,
@@ -84,19 +85,19 @@ async function load(selected) {
   return window !== null;
 }
 
-// One question at a time; the next one is what is seen then.
+// Only one request runs at a time; the next one uses the view at its time.
 function loadNext(selected) {
   inFlight = load(selected).finally(() => { inFlight = null; });
   return inFlight;
 }
 
-// What is seen, once more: the trace has grown.
+// Loads the visible part again because the trace has grown.
 export async function reload() {
   while (inFlight !== null) await inFlight;
   await loadNext(keyOf(view.selected));
 }
 
-// Called for each frame: whether what is loaded still does.
+// Called for each frame: checks whether what is loaded still suffices.
 export function keepUp() {
   if (!isServed() || inFlight !== null || performance.now() - failedAt < 2000) return;
   const [begin, end] = whole();
@@ -107,7 +108,8 @@ export function keepUp() {
   loadNext(selected);
 }
 
-// Loads an event of which only the id is known, with the window that is seen: its place, or null.
+// Loads an event of which only the id is known, along with the visible window. Returns its place,
+// or null.
 export async function fetchPlace(kind, id) {
   ++busy;
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies in a selected area: for each track how many events and how much of the time, and
-// which names took it.
+// Statistics of a selected area: for each track the number of events and their share of the time,
+// and the names that took most of it.
 
 import {byId, h, replaceChildren, tableOf} from './dom.js';
 import {clean, formatCount, formatNs, shortened} from './text.js';
@@ -31,7 +31,7 @@ export function statsOf(area) {
   return {tracks, names: [...names.values()].sort((a, b) => b.within - a.within)};
 }
 
-// The same of a served trace, of which not all is here.
+// Does the same for a served trace, of which only a part is loaded.
 async function statsServed(area) {
   const tracks = view.rows.filter(({track, y, height}) => track && track.shape === 'events' &&
       y + height >= area.top && y <= area.bottom).map(({track}) => track).slice(0, 500);

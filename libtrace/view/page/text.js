@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quantities and names as people read them.
+// Formats quantities and names for display.
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
-// A name of the trace, which may be anything: what is not seen is named, so that nothing hides,
-// moves or reorders the text around it.
+// Makes invisible characters of a name visible, since names in a trace may be anything and must not
+// hide, move or reorder the text around them.
 export function clean(name) {
   return String(name)
       .replace(HIDDEN, (c) => '⟨' + c.codePointAt(0).toString(16).toUpperCase() + '⟩')
       .replace(/(\p{M}{2})\p{M}+/gu, '$1…');
 }
 
-// At most `most` characters: the end gives way.
+// Shortens a text at its end to at most `most` characters.
 export function shortened(name, most) {
   const all = Array.from(name.slice(0, 2 * most + 2));
   return all.length <= most ? name : all.slice(0, most - 1).join('').trimEnd() + '…';
@@ -20,11 +20,11 @@ export function shortened(name, most) {
 
 const SCALES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-// A bound of more than three years says nothing: analysis/unknown.h.
+// A bound of more than three years has no information: analysis/unknown.h.
 const UNKNOWN_NS = 1e17;
 export const isKnown = (ns) => Number.isFinite(ns) && Math.abs(ns) < UNKNOWN_NS;
 
-// Four digits and a unit.
+// Formats with four digits and a unit.
 export function formatNs(ns) {
   if (!isKnown(ns)) return 'unknown';
   const size = Math.abs(ns);
@@ -35,7 +35,7 @@ export function formatNs(ns) {
   return value.toFixed(digits) + ' ' + unit;
 }
 
-// A duration of the report: {ns, lo_ns, hi_ns}, with its bound where it has one.
+// Formats a duration of the report, {ns, lo_ns, hi_ns}, with its bound if it has one.
 export function formatSpan(span) {
   if (span.lo_ns === undefined) return formatNs(span.ns);
   if (span.lo_ns === null || span.hi_ns === null) return formatWithBound(span.ns, Infinity);
@@ -81,7 +81,7 @@ export function formatShare(share) {
   return (share * 100).toFixed(1) + ' %';
 }
 
-// The report's text begins small: it is the rest of a sentence there.
+// The report's text begins in lower case, since it is the rest of a sentence there.
 export function sentence(text) {
   return text === '' ? '' : text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }

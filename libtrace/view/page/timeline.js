@@ -37,7 +37,7 @@ export function select(place, closer = false) {
   invalidate();
 }
 
-// Goes to an event that need not be here: {kind, row (of the trace's table), begin, end}.
+// Shows an event that need not be loaded: {kind, row (of the trace's table), begin, end}.
 async function goTo({kind, row, begin, end}, moves = true) {
   let place = placeOf(kind, rowOf(kind, row));
   if (place === null) {
@@ -51,7 +51,7 @@ async function goTo({kind, row, begin, end}, moves = true) {
   if (place !== null) select(place);
 }
 
-// An event by its kind and row of the trace's table, as an address has it.
+// Selects an event by its kind and its row of the trace's table, as in an address.
 export async function selectById(kind, id, moves) {
   const place = placeOf(kind, rowOf(kind, id));
   if (place !== null) return select(place);
@@ -77,7 +77,7 @@ export function drawTimeline() {
   keepUp();
 }
 
-// The event at a place of the canvas, the innermost.
+// Returns the innermost event at a place of the canvas.
 function eventAt(x, y) {
   const row = rowAt(laidOut(y));
   if (!row || !row.track || row.track.shape !== 'events' || x < view.gutter) return null;
@@ -98,7 +98,7 @@ function tipOf({track, i}) {
   return `${nameOf(kind, track.rows[i])} · ${length > 0 ? formatNs(length) : kindOf(kind).what}`;
 }
 
-// What a counter is worth under the mouse.
+// Returns the value of the counter under the mouse.
 function counterAt(x, y) {
   const row = rowAt(laidOut(y));
   if (!row || !row.track || row.track.shape !== 'counter' || x < view.gutter) return null;
@@ -111,14 +111,14 @@ function counterAt(x, y) {
   return low === 0 ? null : `${label}: ${counterText(row.track, values[low - 1])} at ${formatNs(time)}`;
 }
 
-// The whole name of a track whose label is cut.
+// Returns the whole name of a track whose label is cut.
 function labelAt(x, y) {
   const label = x < view.gutter && labelsOf(byId('tracks')).find((each) => each.text !== each.full && each.x < view.gutter &&
       Math.abs(each.y + each.h / 2 - y) < each.h);
   return label ? label.full : null;
 }
 
-// Presses become clicks, areas or pans: {x, y, time, pans}.
+// A press that may become a click, an area or a pan: {x, y, time, pans}.
 let press = null;
 
 function pressed(event) {
@@ -158,7 +158,8 @@ function moved(event) {
   }
 }
 
-// A track that is dragged by its name takes the place of the one that it is more than half over.
+// A track that is dragged by its name takes the place of a track when it covers more than half of
+// it.
 function dragTrack({track}, y) {
   const all = view.rows, from = all.find((row) => row.track === track), over = rowAt(y);
   if (!from || !over || !over.track || over.track === track || over.pinned !== from.pinned ||
@@ -208,7 +209,7 @@ async function stepServed(kind, row, by) {
   if (next !== null) await goTo(next);
 }
 
-// The event before or after the selected one on its track; from nothing the first that is seen.
+// Moves to the next or previous event on the track; without a selection, to the first visible one.
 function stepEvent(by) {
   if (view.selected === null) {
     for (const {track} of view.rows) {
@@ -224,7 +225,7 @@ function stepEvent(by) {
   return undefined;
 }
 
-// The nearest event in time on the next track.
+// Moves to the nearest event in time on the next track.
 function stepTrack(by) {
   if (view.selected === null) return stepEvent(1);
   const tracks = view.rows.filter(({track}) => track && track.shape === 'events' && track.n > 0)
@@ -237,7 +238,7 @@ function stepTrack(by) {
   return select({track: next, i: near});
 }
 
-// Along the arrows: to where the selection leads, or where it comes from.
+// Follows the arrows from the selection, forwards or backwards.
 function follow(forwards) {
   if (view.selected === null) return;
   const {track, i} = view.selected;
@@ -264,7 +265,7 @@ function move() {
   if (held.size > 0) moving = requestAnimationFrame(move);
 }
 
-// Lights the critical path up: what does not lie on it is dimmed.
+// Highlights the critical path by dimming everything else.
 export function light(on) {
   view.lit = on && hasPath();
   byId('lit').setAttribute('aria-pressed', String(view.lit));
@@ -292,12 +293,12 @@ export async function goToHit(by) {
   return hit.track ? select(hit) : selectById(hit.kind, hit.row);
 }
 
-// A key that is not for a field of text; true when it was for the timeline.
+// Handles a key that is not meant for a text field. Returns true if it was for the timeline.
 export function timelineKey(event) {
   const key = event.key.toLowerCase();
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   if (HELD[key]) {
-    // Each press moves at once by some more than a frame's worth.
+    // Each press moves by a few frames' worth at once.
     for (let i = 0; i < 4 && !event.repeat; ++i) HELD[key]();
     held.add(key);
     if (moving === 0) moving = requestAnimationFrame(move);
@@ -373,7 +374,7 @@ export function startTimeline() {
   });
 }
 
-// For tests and for whoever looks at the page from its console.
+// For tests, and for users of the browser's console.
 export const inspect = () => ({
   idle: isDrawn() && isAddressShown() && !isBusy(), answered: isDrawn() && !isBusy(), window: shownWindow(), groups: view.groups, area: view.area, total: view.total,
   selected: view.selected && {kind: view.selected.track.kinds[view.selected.i],

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tooltips: what a mark of a chart stands for, under the mouse, at a touch, and by keys where the
-// chart has the focus.
+// Tooltips for the marks of charts: with the mouse, by touch, and with keys if the chart has the
+// focus.
 
 import {byId, h} from './dom.js';
 
-const NEAR = 24;  // pixels from a mark
+const NEAR = 24;  // maximum distance from a mark, in pixels
 
 let frame = null;
 function markFrame() {
@@ -13,7 +13,7 @@ function markFrame() {
   return frame;
 }
 
-// Shows once more what keys chose: its chart may have moved.
+// Shows the mark selected by keys again, since its chart may have moved.
 let again = null;
 
 export function hideTip() {
@@ -22,7 +22,7 @@ export function hideTip() {
   markFrame().hidden = true;
 }
 
-// Beside a place of the window, within it.
+// Shows the tooltip next to a place of the window, within its edges.
 export function showTip(text, x, y) {
   const tip = byId('tip');
   tip.hidden = false;
@@ -40,14 +40,14 @@ function nearest(marks, x, y) {
   marks.forEach((mark, i) => {
     const off = Math.hypot(Math.max(mark.x - x, 0, x - mark.x - mark.w),
                            Math.max(mark.y - y, 0, y - mark.y - mark.h));
-    // Of those that hold the place the smallest.
+    // If several marks contain the place, the smallest one is preferred.
     const rank = off > 0 ? off : mark.w * mark.h * 1e-9;
     if (off <= NEAR && rank < least) least = rank, best = i;
   });
   return best;
 }
 
-// Lets an element be explored: marks() are [{x, y, w, h, text}], in its pixels.
+// Adds tooltips to an element. marks() returns [{x, y, w, h, text}] in its pixels.
 export function explain(element, marks) {
   let at = -1;
   const show = (i, x, y) => {
@@ -98,7 +98,7 @@ export function explain(element, marks) {
   return element;
 }
 
-// Children of an element as its marks; each says what its data-tip is.
+// Uses the children of an element as its marks, with the text of data-tip.
 export const explainChildren = (element) => explain(element, () => {
   const box = element.getBoundingClientRect();
   return [...element.querySelectorAll('[data-tip]')].map((child) => {
@@ -107,7 +107,7 @@ export const explainChildren = (element) => explain(element, () => {
   });
 });
 
-// What a title says is for a mouse that rests: here it is for fingers and keys.
+// Titles only appear for a resting mouse: this makes them available for touch and keys.
 export function startTooltips() {
   const sayTitle = (element) => {
     const box = element.getBoundingClientRect();

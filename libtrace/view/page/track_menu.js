@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of tracks: pins, hides and moves them, by mouse and keys. The same of one track where
-// its name is clicked in the timeline.
+// The list of tracks, to pin, hide and move them with mouse and keys, and the same for one track
+// where its name is clicked in the timeline.
 
 import {byId, h, replaceChildren} from './dom.js';
 import {arrange, groupId, groupsInOrder, hide, isArranged, isHidden, isPinned, move, pin, pinnedOf, reset,
@@ -19,7 +19,7 @@ function apply() {
   drawn();
 }
 
-// The list that a track is moved in.
+// Returns the list in which a track is moved.
 const listOf = (track, group) => (isPinned(track) ? pinnedOf(view.groups).map((each) => each.track) :
     tracksInOrder(group).filter((each) => !isPinned(each))).map((each) => each.id);
 
@@ -56,7 +56,7 @@ function groupActions(group) {
 const line = (id, name, actions, about) => h('div', {class: 'track-line', 'data-id': id, ...about},
     h('span', {class: 'track-name', title: name}, name), actions);
 
-// Dragging a line over another one of its list moves it there.
+// Moves a line of a list to where it is dragged.
 function dragged(list) {
   let from = null;
   return {
@@ -127,7 +127,7 @@ export function showTrackMenu() {
   dialog.showModal();
 }
 
-// What can be done with one track, where its name is.
+// Shows the actions for one track next to its name.
 export function showMenuOf({track, group}, x, y) {
   const menu = byId('track-menu');
   const close = () => { menu.hidden = true; };
@@ -163,7 +163,7 @@ function menuKeys(event) {
   return undefined;
 }
 
-// From an address, if it says anything of it.
+// Applies the arrangement of an address, if it has one.
 export function takeArrangement(parts) {
   if (Object.keys(parts).length === 0) return;
   arrange(parts);

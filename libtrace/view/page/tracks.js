@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tracks of the timeline, made of the tables: a list of groups, each with its tracks.
+// Builds the tracks of the timeline from the tables: a list of groups, each with its tracks.
 //
-// A track of events has parallel arrays, by begin: kinds, rows, begin, end, lane. Events of one
-// lane do not overlap.
+// A track of events has parallel arrays, sorted by begin: kinds, rows, begin, end, lane. Events of
+// a lane do not overlap.
 
 import {data, report, tables, threadName, whenHeadChanges} from './data.js';
 import {clean, formatCount, shortened} from './text.js';
@@ -12,8 +12,8 @@ import {kindOf} from './events.js';
 const MOST_LANES = 24;
 export const LANE = 18;
 
-// A server says which tracks there are, whether or not the window has events of theirs, and in
-// which lane an event lies, so that nothing moves when others come.
+// A server determines which tracks there are, whether or not the window has events of theirs, and
+// the lane of each event, so that nothing moves when others are loaded.
 const isServed = data.served !== undefined;
 const lanesOf = new Map();
 function takeLanes() {
@@ -31,7 +31,7 @@ function servedLane(kind, row) {
   return table.columns['lane_' + kind] ? table.num('lane_' + kind)[row] : 0;
 }
 
-// Events: [kind, row, begin, end]. Lanes are filled from the first one on.
+// Makes a track from events [kind, row, begin, end]. Lanes are filled from the first one on.
 function eventTrack(id, label, events, about) {
   const before = (a, b) => a[2] - b[2] || b[3] - a[3];
   if (events.some((event, i) => i > 0 && before(events[i - 1], event) > 0)) events.sort(before);
@@ -58,7 +58,7 @@ function eventTrack(id, label, events, about) {
   return track;
 }
 
-// A line of values, each held from at[i] to at[i + 1].
+// Makes a line of values, each of which holds from at[i] to at[i + 1].
 function counterTrack(id, label, unit, at, values, about) {
   let most = 0;
   for (const value of values) most = Math.max(most, value);
@@ -138,7 +138,7 @@ function processGroups() {
       const name = clean(threadName(pid, pid)) || 'process';
       groups.set(pid, {id: 'p' + pid, label: `${shortened(name, 40)} ${pid}`, tracks: []});
     }
-    // What tells one label from the next comes first: the end is what a narrow screen cuts.
+    // The distinguishing part of a label comes first, since narrow screens cut the end.
     const id = `t${pid}.${tid}`, title = `${tid} ${shortened(clean(threadName(pid, tid)) || 'thread', 40)}`;
     const {tracks} = groups.get(pid);
     if (isShown(id + '.r', ranges)) tracks.push(eventTrack(id + '.r', `ranges · ${title}`, ranges, {of: tables.ranges}));
@@ -217,7 +217,7 @@ function instants(table, device, kind, skip) {
   return events;
 }
 
-// Events that other tracks show as the edges of what they are part of.
+// Events that other tracks show as edges of the events that they are part of.
 const HOST_SHOWN = new Set([1, 2, 5, 6, 7, 8, 15]), DEVICE_SHOWN = new Set([7]);
 
 function counterTracks(device, tableOf) {

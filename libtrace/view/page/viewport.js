@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the timeline is seen: a window of time, the rows and where they lie, the selection.
-// Everything that changes it goes through here, so that the page is drawn once a frame and its
-// address says what is seen.
+// The visible part of the timeline: a window of time, the rows and their places, the selection.
+// Every change goes through here, so that the page is drawn once per frame and its address
+// describes the view.
 
 import {data, Table} from './data.js';
 import {buildGroups} from './tracks.js';
@@ -14,13 +14,13 @@ const NARROWEST_NS = 5;
 
 export const view = {
   from: 0, to: 1, width: 800, height: 400, top: 0,
-  gutter: 210,     // for the names of tracks
+  gutter: 210,     // width of the names of tracks
   groups: null, rows: [], total: 0,
-  pinned: 0,       // so high is what is above all rows that scroll
+  pinned: 0,       // height of what is above all scrolling rows
   selected: null,  // {track, i}
-  area: null,      // {from, to, top, bottom}: y in rows' coordinates
+  area: null,      // {from, to, top, bottom}, with y in rows' coordinates
   hover: null, search: null,
-  lit: false,      // the critical path: all else is dimmed
+  lit: false,      // the critical path is highlighted
 };
 
 let redraw = () => {};
@@ -37,7 +37,7 @@ export function invalidate() {
 }
 
 // The whole recording, in the page's time.
-let extent = null;  // more than that, beside another one
+let extent = null;  // a wider range in a comparison
 export const whole = () => extent || [0, Math.max(1, data.end)];
 export function widen(begin, end) {
   extent = [Math.min(begin, 0), Math.max(end, 1, data.end)];
@@ -47,7 +47,7 @@ export function run() {
   return to > from ? [from - (to - from) * 0.02, to + (to - from) * 0.02] : whole();
 }
 
-// Other events have come: groups stay open or closed.
+// Other events were loaded; groups stay open or closed.
 export function forgetEvents() {
   const closed = new Map(view.groups.map((group) => [group.id, group.closed]));
   view.groups = buildGroups((json) => new Table(json));
@@ -83,12 +83,12 @@ export function layOut() {
   view.total = y + 10;
 }
 
-// Pinned tracks that would leave no room for others scroll as these do.
+// If pinned tracks would leave too little space for others, they scroll like these.
 export function fixPinned() {
   view.pinned = view.pinnedTotal <= view.height * MOST_PINNED ? view.pinnedTotal : 0;
 }
 
-// From where a row is on the screen to where it lies among all rows, and back.
+// Converts the y of a row on the screen to its y among all rows, and back.
 export const laidOut = (y) => (y < view.pinned ? y : y + view.top);
 export const onScreen = (y) => (y < view.pinned ? y : y - view.top);
 
@@ -123,7 +123,7 @@ export function show(from, to) {
   shown(view.from, view.to);
 }
 
-// factor below 1: closer.
+// A factor below 1 zooms in.
 export function zoom(factor, at = (view.from + view.to) / 2) {
   show(at - (at - view.from) * factor, at + (view.to - at) * factor);
 }
@@ -133,7 +133,7 @@ export const pan = (share) => {
   show(view.from + by, view.to + by);
 };
 
-// The first event of a track that may be seen at `time`.
+// Returns the first event of a track that may be visible at `time`.
 export function firstAt(track, time) {
   let low = 0, high = track.n;
   while (low < high) {
@@ -152,7 +152,7 @@ export function trackById(id) {
 }
 
 const places = new Map();
-// Where an event is drawn: {track, i}, or null.
+// Returns {track, i} of a drawn event, or null.
 export function placeOf(kind, row) {
   if (places.size === 0) {
     for (const group of view.groups) {
@@ -166,7 +166,7 @@ export function placeOf(kind, row) {
   return places.get(kind + '.' + row) || null;
 }
 
-// Opens what hides a track, scrolls to it and shows its time.
+// Opens the track's group, scrolls to it and shows its time.
 export function reveal({track, i}, scroll, closer = false) {
   const group = view.groups.find((each) => each.tracks.includes(track)), under = isPinned(track) ? PINNED : group;
   if (group && (under.closed || isHidden(track.id) || isHidden(groupId(group)))) {
