@@ -5,16 +5,16 @@
 #include <sys/prctl.h>
 #include <sys/types.h>
 
-// Read by jemalloc when it starts (jemalloc(3), TUNING). slab_sizes: in pages. What chunks of
-// columns take came four at a time otherwise, each four of them with the work of an extent.
+// jemalloc reads this at start-up (jemalloc(3), TUNING). slab_sizes is in pages. Otherwise, chunks
+// of columns would be allocated four at a time, each time with the cost of an extent.
 const char* malloc_conf =
     "thp:always,narenas:1,slab_sizes:1024-1024:64|2048-2048:64|4096-4096:64|8192-8192:64";
 
 namespace acceltrace::cli {
 
-constexpr uint64_t kSmallTraceBytes = 4 << 20;  // no huge pages for less than that
-// What is freed of a smaller one goes back to the kernel at once, else after ten seconds: what is
-// touched again has to be cleared again.
+constexpr uint64_t kSmallTraceBytes = 4 << 20;  // no huge pages for smaller traces
+// Memory that a smaller trace frees is returned to the kernel immediately, otherwise after ten
+// seconds, since it must be cleared if it is used again.
 constexpr uint64_t kAtOnceBytes = 16 << 20;
 
 void ExpectTrace(uint64_t bytes) {

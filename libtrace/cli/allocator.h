@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How memory is had: from jemalloc, in huge pages. A trace's columns are large and come and go;
-// from the C library's allocator each went back to the kernel and came again, page by page, which
-// took more time than what was written into them.
+// Memory comes from jemalloc, in huge pages. The columns of a trace are large and are frequently
+// allocated and freed. The C library's allocator returned each of them to the kernel and got it
+// back page by page, which took more time than writing into them.
 #ifndef LIBTRACE_CLI_ALLOCATOR_H_
 #define LIBTRACE_CLI_ALLOCATOR_H_
 
@@ -10,9 +10,9 @@
 
 namespace acceltrace::cli {
 
-// Before a trace is read. Of a small one huge pages, and what is kept for the next column,
-// would be much of what it takes: this process (and what it starts from now on) has none, and
-// keeps little. bytes: of the file, 0 = not known.
+// Must be called before a trace is read, with the size of the file (0 = not known). For small
+// traces, huge pages and memory that is kept for later columns would be a large part of the total,
+// so this process (and those that it starts later) do without huge pages and keep little memory.
 void ExpectTrace(uint64_t bytes);
 
 }  // namespace acceltrace::cli

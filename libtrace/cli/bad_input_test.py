@@ -45,7 +45,7 @@ def refused(status, text, *words, **more):
     lines = done.stderr.splitlines()
     assert (done.returncode, len(lines), done.stdout) == (status, 1, ""), (words, done)
     assert lines[0].startswith("acceltrace") and text in lines[0], (words, lines)
-    # No untrusted bytes on a terminal.
+    # Untrusted bytes must not reach a terminal.
     assert lines[0].isprintable(), lines
 
 
@@ -97,7 +97,7 @@ def unknown_verbs_options_and_words():
 def recordings_that_cannot_begin():
     out = ["-o", path("none")]
     refused(2, "nothing to record", "record", *out)
-    # As a shell's: 127 = no such command, 126 = it cannot be run.
+    # The same as a shell's: 127 = no such command, 126 = it cannot be executed.
     refused(127, "no command nosuchcommand in PATH", "record", *out, "--", "nosuchcommand")
     refused(127, "no command ./nosuchcommand", "record", *out, "--", "./nosuchcommand")
     refused(126, "/etc/passwd is not executable", "record", *out, "--", "/etc/passwd")
@@ -108,7 +108,7 @@ def recordings_that_cannot_begin():
     refused(2, "4194304", "record", *out, "--pid", "4194304")
     refused(2, "abc", "record", *out, "--pid", "abc")
     refused(2, "is no time", "record", *out, "--duration", "soon", "--system")
-    # What only the daemon knows.
+    # Only the daemon can check these.
     refused(2, "64K", "record", *out, "--no-device", "--ring", "3", "--system")
     refused(2, "'foo'", "record", *out, "--no-device", "--probes", "foo", "--system")
     refused(1, "/nowhere/x", "record", "-o", "/nowhere/x", "--no-device", "--system")
@@ -135,7 +135,7 @@ def provider_files_and_names():
             "providers", "--check", path("x.provider"))
     write("y.provider", b"[provider]\nformat = \x1b[31m1\n")
     refused(1, "y.provider:2: has a control character", "providers", "--check", path("y.provider"))
-    # One that is wrong hides no others.
+    # A wrong provider must not hide the others.
     home = {**os.environ, "XDG_CONFIG_HOME": path("config")}
     os.makedirs(path("config/acceltrace"))
     write("config/acceltrace/z.provider", b"[provider]\n")
@@ -143,7 +143,7 @@ def provider_files_and_names():
     assert done.returncode == 1 and "z.provider:1: [provider] lacks format" in done.stderr, done
     listed = json.loads(done.stdout)
     assert len(listed["errors"]) == 1 and len(listed["providers"]) >= 8, listed
-    # A user's own one stands in for the shipped one.
+    # A user's own provider replaces the shipped one.
     write("config/acceltrace/z.provider", b"[provider]\nformat = 1\nname = nvme\nabout = mine\n"
           b"[match]\ndriver = nosuchdriver\n")
     done = run("providers", "--json", env=home)
@@ -171,7 +171,7 @@ def no_permission_for_bpf():
         refused(1, "no permission to load BPF programs; run as root", "record", "--no-device", "-o",
                 f"{top}/out/x", "--", "true", program=program, **user)
         assert os.listdir(f"{top}/out") == []
-        # A trace that was there before is still there.
+        # A trace that existed before must still exist.
         shutil.copy(GOLDEN, f"{top}/out/x")
         os.chmod(f"{top}/out/x", 0o666)
         refused(1, "no permission", "record", "--no-device", "-o", f"{top}/out/x", "--", "true",
@@ -200,7 +200,7 @@ def a_damaged_trace_is_read_around_its_damage():
     hole = write("hole", data[:40000] + bytes(3000) + data[43000:])
     holed = report_with_a_word(hole, "are missing")
     assert holed["losses"]["damaged_stretches"] == 1, holed["losses"]
-    # All that lies outside the hit packet is there.
+    # Everything outside of the damaged packet must be there.
     assert holed["counts"]["jobs"] == whole["counts"]["jobs"]
     assert holed["counts"]["commands"] == whole["counts"]["commands"]
     done = run("verify", hole)
@@ -235,7 +235,8 @@ def an_index_that_says_other_times_is_found():
     with open(path("packed"), "rb") as file:
         data = bytearray(file.read())
     assert run("verify", path("packed")).returncode == 0
-    # The last packet is the footer, its `times` (field 10) the last field before the checksum.
+    # The last packet is the footer, and its `times` (field 10) is the last field before the
+    # checksum.
     last = data.rindex(b"\x09ACCATRC1")
     end = len(data) - 9
     at = next(at for at in range(end - 2, last, -1)
@@ -253,11 +254,11 @@ def an_index_that_says_other_times_is_found():
 
 @case
 def what_is_missing_withholds_the_verdict_or_cannot_change_it():
-    # The packets of the golden trace: 89 KB of it are API calls and commands.
+    # Most of the golden trace's packets, 89 KB, are API calls and commands.
     data = golden()
     certain = report(GOLDEN)["verdict"]
     assert (certain["standing"], certain["class"]) == ("certain", "runtime"), certain
-    # The end alone is missing: nothing else can be.
+    # Only the end can be missing.
     for cut in (1, 20):
         found = report_with_a_word(write("footer", data[:-cut]), "no footer", "the verdict holds")
         assert found["verdict"]["standing"] == "holds", found["verdict"]
@@ -274,7 +275,7 @@ def what_is_missing_withholds_the_verdict_or_cannot_change_it():
         done = run(*words)
         assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), (words, done.stderr)
         assert "half" in done.stderr and "damage" in done.stderr, done.stderr
-    # In the text, the caveat is in the sentence.
+    # In the text, the caveat is part of the sentence.
     text = run("report", half).stdout.split("VERDICT\n")[1].split("\n\n")[0]
     assert text.strip().startswith("Inconclusive: "), text
 
@@ -307,7 +308,7 @@ def a_reader_that_goes_away_is_no_error():
             done = subprocess.run([ACCELTRACE, *words], stdout=pipe, stderr=subprocess.PIPE,
                                   text=True, timeout=60, check=False,
                                   preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
-        # As any other tool: ended by the signal, without a word.
+        # Like any other tool, it must end by the signal without a message.
         assert (done.returncode, done.stderr) == (-signal.SIGPIPE, ""), (words, done)
 
 
@@ -349,13 +350,13 @@ def needs_bpf():
 @case
 def a_full_file_keeps_what_was_recorded():
     needs_bpf()
-    # Less than one block of the writer.
+    # This is less than one block of the writer.
     name = path("full")
     done = run(*HOST_ONLY, "-o", name, "--", APP, "40000", preexec_fn=lambda: limit(300_000))
     assert done.returncode == 1, done
     lines = done.stderr.splitlines()
     assert lines[0].startswith("acceltrace: ") and "file size limit is reached" in lines[0], done
-    # At once when it happens; how much it was is reported at the end.
+    # The message comes at once; the amount is reported at the end.
     assert len(lines) == 1 and " it holds " in lines[0] or \
         len(lines) == 2 and " kept, " in lines[1], done
     found = report_with_a_word(name)
@@ -384,7 +385,7 @@ def the_command_s_own_end_comes_through():
     out = [*HOST_ONLY, "-q", "-o", path("status"), "--"]
     done = run(*out, "sh", "-c", "exit 7")
     assert (done.returncode, done.stderr) == (7, ""), done
-    # Of a device nothing was recorded, which is said and is no fault.
+    # Nothing was recorded of a device, which is reported but is no fault.
     done = run("report", "--json", path("status"))
     assert (done.returncode, done.stderr) == (0, ""), done
     found = json.loads(done.stdout)

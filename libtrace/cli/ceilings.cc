@@ -24,7 +24,7 @@ std::optional<std::string> Text(const Json& object, const char* key) {
   return text;
 }
 
-// What is wrong, or empty.
+// Returns what is wrong, or an empty string.
 std::string ParseDevice(const Json& json, analysis::MeasuredCeilings* device) {
   if (!json.is_object()) return "a device is not an object";
   const auto name = Text(json, "device"), address = Text(json, "address");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --ceilings FILE: what axl-calibrate measured, see docs/json.md.
+// Reads --ceilings FILE, which has the results of axl-calibrate, see docs/json.md.
 #ifndef LIBTRACE_CLI_CEILINGS_H_
 #define LIBTRACE_CLI_CEILINGS_H_
 
@@ -15,7 +15,8 @@ namespace acceltrace::cli {
 
 void AddCeilings(Verb* verb, std::string* file);
 
-// Untrusted: at most 1 MiB, 64 devices and 64 ceilings of each. No file (an empty name): none.
+// The file is untrusted: at most 1 MiB, 64 devices and 64 ceilings each. Returns an empty list if
+// the name is empty.
 Result<std::vector<analysis::MeasuredCeilings>> ReadCeilings(const std::string& file);
 
 }  // namespace acceltrace::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace check: assertions on a trace.
+// acceltrace check: checks rules on a trace.
 #include "libtrace/view/check.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct Options {
   Part selection;
 };
 
-// A file of rules where there is one of that name, else a rule.
+// Treats a word as the name of a file with rules if there is one, otherwise as a rule.
 Result<std::string> RuleText(const std::string& word) {
   struct stat about {};
   if (stat(word.c_str(), &about) != 0 || S_ISDIR(about.st_mode)) return word;
@@ -95,7 +95,7 @@ Result<std::unique_ptr<Side>> LoadSide(const std::string& file, const Part& sele
   return side;
 }
 
-// The failing line, and what is wrong with the trace: one line on stderr.
+// Reports the failing rule and what is wrong with the trace in one line on stderr.
 int Conclude(const Options& options, const std::vector<check::Outcome>& outcomes,
              const Side& side) {
   const check::Outcome* first = nullptr;

@@ -22,7 +22,7 @@
 namespace acceltrace::cli {
 namespace {
 
-// What a kernel or a shell would say of running this file; fine if nothing is in the way.
+// Checks for the errors that a kernel or shell would report when executing this file.
 Status Runnable(const std::string& path) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0) {
@@ -36,7 +36,7 @@ Status Runnable(const std::string& path) {
   return {};
 }
 
-// The interpreter that a script names, empty if the file is no script.
+// Returns the interpreter of a script, or an empty string for other files.
 std::string InterpreterOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -47,7 +47,7 @@ std::string InterpreterOf(const std::string& path) {
   return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
 }
 
-// Where a command is looked for: without PATH where the system has its own.
+// Returns where commands are searched: without PATH, in the system's default.
 std::string SearchPath() {
   if (const char* path = std::getenv("PATH")) return path;
   std::string path(confstr(_CS_PATH, nullptr, 0), '\0');
@@ -55,14 +55,14 @@ std::string SearchPath() {
   return path.substr(0, path.find('\0'));
 }
 
-// The file that is run, as a shell finds it; where none can be, one that is there.
+// Finds the file that a shell would execute. If none can be executed, returns one that exists.
 std::string InPath(const std::string& command) {
   if (command.find('/') != std::string::npos || command.empty()) return command;
   const std::string path = SearchPath();
   std::string there;
   for (size_t at = 0; at <= path.size();) {
     const size_t colon = std::min(path.find(':', at), path.size());
-    // An empty one is the folder at hand.
+    // An empty folder means the current one.
     const std::string folder = colon == at ? "." : path.substr(at, colon - at);
     const std::string file = folder + "/" + command;
     if (Runnable(file).ok()) return file;
@@ -73,7 +73,8 @@ std::string InPath(const std::string& command) {
   return there;
 }
 
-// Whether a shell takes a file that the kernel cannot execute as a script: its first line is text.
+// Returns true if a shell would run a file that the kernel cannot execute as a script: its first
+// line is text.
 bool IsText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char begin[128];
@@ -83,7 +84,7 @@ bool IsText(const std::string& path) {
   return line.substr(0, 4) != "\177ELF" && line.find('\0') == line.npos;
 }
 
-// What execve()'s error number means for this file.
+// Explains the error number of execve() for this file.
 Status ExecError(const std::string& command, int why) {
   const std::string path = InPath(command);
   const std::string interpreter = InterpreterOf(path);
@@ -228,12 +229,12 @@ void Child::StopWithIt() const {
     return known && info.si_pid == pid_ && info.si_status != SIGSTOP;
   };
   if (!stopped(WNOWAIT)) return;
-  // Of others than the foreground's nobody may know that they have to be continued.
+  // Only do so in the foreground: otherwise, the user may not know that this has to be continued.
   const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
   const bool foreground = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
   if (terminal >= 0) close(terminal);
   if (!foreground) return;
-  // Stopped and continued together by the terminal, the two go on one after the other.
+  // If the terminal stops and continues both together, they continue in sequence.
   constexpr timespec kTogether = {0, 50'000'000};
   nanosleep(&kTogether, nullptr);
   if (stopped(0)) raise(SIGSTOP);

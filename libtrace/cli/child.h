@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command that is recorded: forked, held back until the daemon knows it,
-// then run.
+// The recorded command: forked, held until the daemon knows it, then executed.
 #ifndef LIBTRACE_CLI_CHILD_H_
 #define LIBTRACE_CLI_CHILD_H_
 
@@ -14,38 +13,39 @@
 
 namespace acceltrace::cli {
 
-// The file that execvp() would run; empty if there is none.
+// Returns the file that execvp() would execute, or an empty string.
 std::string FileOfCommand(const std::string& command);
 
 class Child {
  public:
-  // As a shell's: there is no such command, and it is there but cannot be run.
+  // The same as a shell's: the command does not exist, or exists but cannot be executed.
   static constexpr int kNotFound = 127, kNotRunnable = 126;
-  // Why a command cannot be run; *status is then one of these.
+  // Returns why a command cannot be executed, with *status set to one of these.
   static Status Find(const std::string& command, int* status);
-  // Forks; the child waits. stdout_to_stderr: stdout carries the trace.
+  // Forks; the child waits. stdout_to_stderr is used if stdout carries the trace.
   static Result<Child> Prepare(const std::vector<std::string>& command, bool stdout_to_stderr);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   ~Child();  // kills a child that was never released
 
   pid_t pid() const { return pid_; }
-  // Lets it run the command; when that could not be executed, why, and *status as Find() says.
+  // Lets the child execute the command. If this fails, returns the reason with *status as in
+  // Find().
   Status Release(int* status);
-  // Takes its exit status if it has one, without waiting. A command that has stopped itself in the
-  // foreground of a terminal stops this program, too: the shell sees its job stopped.
+  // Takes its exit status if there is one, without waiting. If the command has stopped itself in
+  // the foreground of a terminal, this program stops, too, so that the shell sees a stopped job.
   void Reap();
   bool ended() const { return ended_; }
   int status() const { return status_; }  // 128 + signal when killed
-  int signal() const { return signal_; }  // that killed it, 0: none
+  int signal() const { return signal_; }  // that killed it, 0 = none
   void Kill(int signal);
 
  private:
   Child() = default;
   void StopWithIt() const;
   pid_t pid_ = -1;
-  int gate_ = -1;   // closing it after a byte lets the child go
-  int error_ = -1;  // errno of exec comes back here
+  int gate_ = -1;   // a byte before closing it releases the child
+  int error_ = -1;  // receives errno of a failed exec
   bool released_ = false, ended_ = false;
   int status_ = -1, signal_ = 0;
   std::string name_;

@@ -2,9 +2,9 @@
 //
 // The verbs of `acceltrace`.
 //
-// Each verb adds its subcommand to the command line and, when it is chosen, runs
-// and returns an exit status: 0 fine, 1 a finding or a failed run, 2 misuse.
-// What went wrong is one line on stderr that says what to do about it.
+// Each verb adds its subcommand to the command line and, if selected, runs and returns an exit
+// status: 0 success, 1 a finding or a failed run, 2 misuse. Errors are one line on stderr that says
+// what to do about them.
 #ifndef LIBTRACE_CLI_COMMAND_H_
 #define LIBTRACE_CLI_COMMAND_H_
 
@@ -19,12 +19,12 @@ namespace acceltrace::cli {
 
 enum Exit { kOk = 0, kFailed = 1, kMisuse = 2 };
 
-// Set by the subcommand that was chosen.
+// Set by the selected subcommand.
 using Run = std::function<int()>;
 
-// trailing: what follows after -- on the command line.
+// `trailing` are the words after -- on the command line.
 void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing);
-// start, stop, snapshot and status.
+// Adds start, stop, snapshot and status.
 void AddService(Verb* app, Run* run);
 void AddPack(Verb* app, Run* run);
 void AddReport(Verb* app, Run* run);
@@ -41,16 +41,17 @@ void AddCriticalPath(Verb* app, Run* run);
 void AddWhatIf(Verb* app, Run* run);
 void AddTop(Verb* app, Run* run);
 
-// What is wrong with a trace is said on stderr when its answer was written: the exit status.
+// Called after the answer was written. Reports on stderr what is wrong with the trace, and returns
+// the exit status.
 int VerdictStatus(const std::string& file, const analysis::Verdict& verdict);
 
-// The same for what is not a verdict: `lacks` says what lacks what is missing.
+// Does the same without a verdict; `lacks` names what lacks the missing data.
 int FaultStatus(const std::string& file, const model::Model& model, const std::string& lacks);
 
-// FILE of a verb that reads a trace.
+// Adds the FILE of a verb that reads a trace.
 void AddTraceFile(Verb* verb, std::string* file);
 
-// "acceltrace: MESSAGE" on stderr; returns status.
+// Prints "acceltrace: MESSAGE" on stderr and returns status.
 int Fail(int status, const std::string& message);
 
 }  // namespace acceltrace::cli

@@ -31,14 +31,15 @@ constexpr size_t kMaxListBytes = 1 << 20;
 constexpr int kListMs = 5000;
 constexpr std::string_view kBetweenWords = " \t\n;&|()`'\"<>";
 
-// A descriptor, or -1. Words of a command may name devices, for which opening does something.
+// Returns a descriptor or -1. Words of a command may name devices, where opening could have side
+// effects.
 int OpenRegular(const std::string& path) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return -1;
   return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-// The loader that an ELF program names; empty if the file is none, or needs no loader.
+// Returns the loader of an ELF program, or an empty string for other files and static programs.
 std::string LoaderOf(const std::string& path) {
   const int fd = OpenRegular(path);
   if (fd < 0) return "";
@@ -62,7 +63,7 @@ std::string LoaderOf(const std::string& path) {
   return loader;
 }
 
-// All that comes, until the end or for as long as anybody may be kept waiting.
+// Reads everything until the end or the time limit.
 std::string ReadAll(int fd) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::milliseconds(kListMs);
@@ -81,7 +82,7 @@ std::string ReadAll(int fd) {
   return text;
 }
 
-// What the loader says it would load: lines "NAME => PATH (0x...)" and "PATH (0x...)".
+// Parses the loader's output: lines "NAME => PATH (0x...)" and "PATH (0x...)".
 std::vector<std::string> PathsIn(std::string_view text) {
   std::vector<std::string> paths;
   while (!text.empty()) {
@@ -98,7 +99,7 @@ std::vector<std::string> PathsIn(std::string_view text) {
   return paths;
 }
 
-// The loader maps and looks up, and runs nothing of the program.
+// The loader maps and searches libraries, but runs nothing of the program.
 std::vector<std::string> LibrariesOf(const std::string& program,
                                      const std::vector<std::string>& settings) {
   std::string loader = LoaderOf(program);
@@ -131,7 +132,7 @@ std::vector<std::string> LibrariesOf(const std::string& program,
   std::vector<std::string> paths;
   if (spawned) {
     paths = PathsIn(ReadAll(ends[0]));
-    kill(pid, SIGKILL);  // it has ended, or is held up by a file system that does not answer
+    kill(pid, SIGKILL);  // in case a file system does not respond
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -139,7 +140,7 @@ std::vector<std::string> LibrariesOf(const std::string& program,
   return paths;
 }
 
-// The words within the command's words, as of a shell's -c.
+// Returns the words within the command's words, as in those of a shell's -c.
 std::vector<std::string> WordsIn(const std::vector<std::string>& command) {
   std::vector<std::string> words = {command.front()};
   for (size_t i = 1; i < command.size(); ++i) {
@@ -155,7 +156,8 @@ std::vector<std::string> WordsIn(const std::vector<std::string>& command) {
   return words;
 }
 
-// Of LD_LIBRARY_PATH: where programs find the API library that load it by its name.
+// Adds the libraries in LD_LIBRARY_PATH, where programs find the API library if they load it by
+// name.
 void AddFrom(std::string_view folders, std::vector<std::string>* files) {
   while (!folders.empty()) {
     const size_t end = std::min(folders.find_first_of(":;"), folders.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files that a command will map to execute, as far as that can be known before it runs: its
-// programs, and the libraries that the loader finds for them. Whoever records a process looks
-// through what it has mapped; a process that is held back before it runs the command, and has
-// them mapped, is seen with the copies of the API library that the command will use.
+// Finds the files that a command will map for execution, as far as this can be known before it
+// runs: its programs, and the libraries that the loader finds for them. The recorder examines the
+// files that a process has mapped. If a process has these files mapped while it is held back before
+// it runs the command, the copies of the API library that the command will use are found in time.
 #ifndef LIBTRACE_CLI_COMMAND_FILES_H_
 #define LIBTRACE_CLI_COMMAND_FILES_H_
 
@@ -13,15 +13,16 @@
 
 namespace acceltrace::cli {
 
-// As the loader itself says (--list). The programs are the command's first word and what its other
-// words name, as in `env LD_LIBRARY_PATH=lib ./program` or `sh -c ./program`; besides, each
-// libaxl.so in LD_LIBRARY_PATH, for programs that load it later. Each file once.
+// Asks the loader itself (--list). Programs are the first word of the command and files that other
+// words name, as in `env LD_LIBRARY_PATH=lib ./program` or `sh -c ./program`. In addition, returns
+// each libaxl.so in LD_LIBRARY_PATH, for programs that load it later. Each file is returned once.
 std::vector<std::string> CommandFiles(const std::vector<std::string>& command);
 
-// Files that are mapped as programs are while this lives, in this process and those that it forks.
+// Maps files as programs are mapped, for the lifetime of this object, in this process and those
+// that it forks.
 class MappedFiles {
  public:
-  // What is no regular file, or cannot be mapped so, is left out.
+  // Ignores what is not a regular file or cannot be mapped in this way.
   explicit MappedFiles(const std::vector<std::string>& files);
   ~MappedFiles();
   MappedFiles(const MappedFiles&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two traces, for the verbs that compare them.
+// Loads two traces for the verbs that compare them.
 #ifndef LIBTRACE_CLI_COMPARE_H_
 #define LIBTRACE_CLI_COMPARE_H_
 
@@ -21,11 +21,12 @@ struct Compared {
   analysis::Diff diff;
 };
 
-// *status: the exit status where there is an error.
+// If there is an error, *status is the exit status.
 Result<std::unique_ptr<Compared>> Compare(const std::string& a, const std::string& b,
                                           const Part& selection, analysis::Predictions predictions,
                                           int* status);
-// What is wrong with the comparison is said on stderr when its answer was written: the exit status.
+// Called after the answer was written. Reports on stderr what is wrong with the comparison, and
+// returns the exit status.
 int ComparedStatus(const Compared& compared);
 
 }  // namespace acceltrace::cli

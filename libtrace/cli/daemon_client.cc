@@ -23,7 +23,7 @@ namespace acceltrace::cli {
 namespace {
 
 constexpr char kDaemon[] = "acceltraced";
-constexpr int kKilledMs = 5'000;  // after SIGKILL: only a broken driver can hold it
+constexpr int kKilledMs = 5'000;  // after SIGKILL, only a broken driver can hold it
 constexpr size_t kMaxLineBytes = 4096;
 
 std::string FindDaemon() {
@@ -51,7 +51,7 @@ int LeftMs(Clock::time_point deadline) {
   return std::max(static_cast<int>(left.count()), 0);
 }
 
-// Whether the process has ended before timeout_ms.
+// Returns true if the process ends before timeout_ms.
 bool EndsWithin(int pidfd, int timeout_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   while (true) {
@@ -139,7 +139,7 @@ std::optional<std::string> DaemonClient::ReadLine(int timeout_ms, int also_fd) {
       buffer_.erase(0, end + 1);
       return line;
     }
-    gone_ = buffer_.size() > kMaxLineBytes;  // what talks so is no daemon of ours
+    gone_ = buffer_.size() > kMaxLineBytes;  // such a line does not come from our daemon
     if (gone_) break;
     pollfd ready[] = {{fd_, POLLIN, 0}, {also_fd, POLLIN, 0}};
     const int polled = poll(ready, 2, timeout_ms < 0 ? -1 : LeftMs(deadline));

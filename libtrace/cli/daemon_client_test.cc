@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client of daemons that do not behave: each is a script that is first in PATH. No outcome
-// depends on how fast anything is: who never answers is later than any limit.
+// Tests the client with misbehaving daemons, which are scripts that come first in PATH. No result
+// depends on timing: a daemon that never answers exceeds any limit.
 #include "libtrace/cli/daemon_client.h"
 
 #include <signal.h>
@@ -18,11 +18,11 @@
 namespace acceltrace::cli {
 namespace {
 
-// The body's $3 is the socket, as in `acceltraced --private --control-fd FD`.
+// In the body, $3 is the socket, as in `acceltraced --private --control-fd FD`.
 class Script {
  public:
   explicit Script(const std::string& body) {
-    folder_ = "/tmp/client-" + std::string(6, 'X');  // what mkdtemp replaces
+    folder_ = "/tmp/client-" + std::string(6, 'X');  // mkdtemp replaces these
     REQUIRE(mkdtemp(folder_.data()) != nullptr);
     std::ofstream(File()) << "#!/bin/bash\n" << body;
     chmod(File().c_str(), 0700);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace devices: what is there, and how well its clock can be read. The bus
-// is read from sysfs; what only a driver knows comes from a very short recording.
+// acceltrace devices: lists devices and how well their clocks can be read. The bus is read from
+// sysfs; what only a driver knows comes from a very short recording.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 using view::Table;
 
-// A recording of the devices' descriptions and a few clock samples.
+// Records the devices' descriptions and a few clock samples.
 Result<std::unique_ptr<model::Model>> Probe() {
   const int fd = memfd_create("acceltrace-devices", MFD_CLOEXEC);
   if (fd < 0) return Status::Error("cannot make a memory file");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace diff: what changed from one trace to another.
+// acceltrace diff: shows what changed from one trace to another.
 #include "libtrace/analysis/diff.h"
 
 #include <algorithm>

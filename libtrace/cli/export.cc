@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace export: a trace for other tools.
+// acceltrace export: converts a trace for other tools.
 #include "libtrace/view/export.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ struct Options {
   Part selection;
 };
 
-// What is wrong with the trace is wrong with what was made of it.
+// Faults of the trace are faults of the export as well.
 int Finish(const Options& options, const model::Model& model, uint64_t skipped) {
   const auto faults = analysis::FindFaults(model, analysis::ComputeLosses(model));
   std::string text;
@@ -49,17 +49,17 @@ int Finish(const Options& options, const model::Model& model, uint64_t skipped) 
   return text.empty() ? kOk : Fail(kFailed, text);
 }
 
-// However long a trace is, an export of it takes no more memory than that; the rest is on disk.
+// Limits the memory of an export, whatever the length of the trace; the rest is on the disk.
 void BoundMemory(const Options& options) {
   constexpr uint64_t kMostBytes = uint64_t{512} << 20;
-  // An event in the model, what is drawn of it, and what is beside them while it is read; and in a
-  // file, packed.
+  // The memory for an event in the model, for what is drawn of it, and for what is needed while
+  // reading; and the size of a packed event in a file.
   constexpr uint64_t kEventBytes = 200, kPackedBytes = 3;
   const auto index = stream::FileIndex::Open(options.file);
   const uint64_t events =
       index != nullptr ? index->events() : ExpectFile(options.file) / kPackedBytes;
   if (events < kMostBytes / kEventBytes) return;
-  // Of addresses: more than any trace takes.
+  // The limit on addresses is more than any trace needs.
   const Status bounded = SpillBeyond(kMostBytes, uint64_t{1} << 40);
   if (!bounded.ok()) {
     Fail(kOk, fmt::format("{} is kept in memory, all of it: {}", options.file, bounded.message()));
@@ -90,7 +90,7 @@ int RunPerfetto(const Options& options) { return RunTimeline(options, view::Expo
 
 int RunChrome(const Options& options) { return RunTimeline(options, view::ExportChrome); }
 
-// One that was made for an export and is empty in the end is removed.
+// Creates a folder for an export and removes it if it is empty at the end.
 class NewFolder {
  public:
   explicit NewFolder(std::string path) : path_(std::move(path)) {
@@ -123,7 +123,7 @@ int RunCsv(const Options& options) {
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);
   if (!loaded.ok()) return Fail(status, loaded.message());
   const model::Model& model = *loaded->model;
-  // A folder: each table is a file of its own, and none is replaced before all are written.
+  // In a folder, each table has its own file. No file is replaced before all are written.
   NewFolder folder(options.output);
   if (!folder.status().ok()) return Fail(kFailed, folder.status().message());
   std::vector<OutputFile> files;

@@ -18,7 +18,7 @@
 namespace acceltrace::cli {
 namespace {
 
-// 1.5ms to ns. A number without a unit could be anything.
+// Parses a time such as 1.5ms to ns. A number without a unit is ambiguous and thus an error.
 std::string ParseTime(const std::string& text, int64_t* ns) {
   constexpr std::pair<const char*, double> kUnits[] = {{"ns", 1},   {"us", 1e3}, {"µs", 1e3},
                                                        {"ms", 1e6}, {"s", 1e9},  {"m", 60e9}};
@@ -134,7 +134,8 @@ void AddArrangement(Verb* verb, Arrangement* arrangement) {
 
 namespace {
 
-// As measured, and a little more (docs/benchmarks-scale.md): a loaded event, and its report.
+// The memory for a loaded event and for its report, slightly above the measured values
+// (docs/benchmarks-scale.md).
 constexpr uint64_t kLoadBytes = 130, kReportBytes = 450, kFreeBytes = uint64_t{32} << 20;
 
 uint64_t MostEvents(uint64_t memory_bytes, bool with_report) {
@@ -142,7 +143,7 @@ uint64_t MostEvents(uint64_t memory_bytes, bool with_report) {
   return memory_bytes > kFreeBytes ? (memory_bytes - kFreeBytes) / each : 0;
 }
 
-// memory_bytes: 0: any.
+// memory_bytes 0 = no limit.
 Status CheckMemory(const std::string& file, uint64_t events, uint64_t memory_bytes,
                    bool with_report) {
   if (memory_bytes == 0 || events <= MostEvents(memory_bytes, with_report)) return {};
@@ -153,8 +154,8 @@ Status CheckMemory(const std::string& file, uint64_t events, uint64_t memory_byt
       view::FormatBytes(events * (with_report ? kReportBytes : kLoadBytes) + kFreeBytes)));
 }
 
-// Whether each job that was read is there from its submission to its end: those that are longer
-// than what is read around a part have lost some of it.
+// Returns true if all jobs are complete from submission to end. Jobs that are longer than the
+// margins read around a part may be incomplete.
 bool HasWholeJobs(const model::Model& model) {
   const model::Jobs& jobs = model.jobs;
   for (size_t j = 0; j < jobs.size(); ++j) {
@@ -166,7 +167,7 @@ bool HasWholeJobs(const model::Model& model) {
   return true;
 }
 
-// A window in which the trace has nothing at all is a mistake, and no answer of it means anything.
+// A window in which the trace has no time at all is a mistake, and any answer would be meaningless.
 Status CheckWindow(const std::string& file, const Part& selection, int64_t begin_ns,
                    int64_t end_ns) {
   const int64_t length_ns = end_ns - begin_ns;
@@ -177,7 +178,7 @@ Status CheckWindow(const std::string& file, const Part& selection, int64_t begin
                   view::FormatNs(*selection.from_ns), file, view::FormatNs(length_ns)));
 }
 
-// Of a long trace only what lies in the time is read; nothing where it has to be read as a whole.
+// Reads only a part of a long trace. Returns nullopt if it has to be read as a whole.
 std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& selection,
                                        bool with_report, int* status) {
   using model::PartialTrace;
@@ -209,7 +210,7 @@ std::optional<Result<Loaded>> LoadPart(const std::string& file, const Part& sele
                                   selection.memory_bytes, with_report);
   if (!fits.ok()) return Result<Loaded>(fits);
   Loaded loaded;
-  loaded.laws.emplace();  // they are of the whole
+  loaded.laws.emplace();  // laws apply to the whole trace
   const bool by_time = !selection.by_process() && selection.devices.empty() &&
                        selection.streams.empty() && selection.ranges.empty();
   if (selection.command_fields && by_time) {
@@ -254,7 +255,7 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
   *status = kFailed;
   if ((selection.from_ns || selection.to_ns || selection.needed) && laws != Laws::kAlways) {
     auto part = LoadPart(file, selection, laws != Laws::kNone, status);
-    // A file without times in its index has to be read to find them, and is then checked.
+    // If the index has no times, the file has to be read to find them, so it is checked as well.
     if (!part && !selection.check_all) {
       Part checked = selection;
       checked.check_all = true;
@@ -270,7 +271,7 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     if (loaded.narrow) return loaded;
   }
   Loaded loaded;
-  // All of it is looked at for what is wrong with it.
+  // All of the file is checked, even if only parts are loaded.
   std::optional<model::Wanted> wanted;
   loaded.narrow = selection.wanted && !selection.any() && laws == Laws::kNone;
   if (loaded.narrow) {

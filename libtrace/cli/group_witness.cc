@@ -16,7 +16,7 @@
 namespace acceltrace::cli {
 namespace {
 
-// Signals that wait for the process as a whole.
+// Returns the pending signals of the process as a whole.
 uint64_t PendingOf(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   std::string name;
@@ -37,7 +37,7 @@ void GroupWitness::Begin() {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // Nothing of the command's is held open.
+  // Do not hold the command's files open.
   close_range(0, UINT_MAX, 0);
   while (getppid() == parent) pause();
   _exit(0);
@@ -53,11 +53,11 @@ void GroupWitness::End() {
 
 bool GroupWitness::Saw(int signal) {
   if (pid_ <= 0) return false;
-  // Whoever sends a signal to a group does so to one process after the other.
+  // A signal to a group is delivered to its processes sequentially.
   constexpr timespec kOthers = {0, 2'000'000};
   nanosleep(&kOthers, nullptr);
   const bool saw = (PendingOf(pid_) >> (signal - 1) & 1) != 0;
-  if (saw) End(), Begin();  // the next one has nothing pending
+  if (saw) End(), Begin();  // the next process has nothing pending
   return saw;
 }
 

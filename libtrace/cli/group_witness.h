@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a signal went to the whole process group, or to this process alone.
+// Finds out whether a signal was sent to the whole process group, or only to this process.
 //
-// The kernel does not say. A process of the group that does nothing and takes no signal has it
-// pending in the first case: the command, which is of the group, too, has got it then, and must not
-// get it once more.
+// The kernel does not tell. A process in the group that blocks all signals and does nothing has the
+// signal pending in the first case. The command, which is also in the group, has then received it
+// as well and must not get it again.
 #ifndef LIBTRACE_CLI_GROUP_WITNESS_H_
 #define LIBTRACE_CLI_GROUP_WITNESS_H_
 
@@ -19,7 +19,7 @@ class GroupWitness {
   GroupWitness& operator=(const GroupWitness&) = delete;
   ~GroupWitness() { End(); }
 
-  // For each signal that arrived here, once.
+  // Must be called once for each signal that arrives here.
   bool Saw(int signal);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace html: a run as one page.
+// acceltrace html: shows a run as a page.
 #include "libtrace/view/html.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace acceltrace::cli {
 namespace {
 
 struct Options {
-  std::string file, other;  // other: to be compared with
+  std::string file, other;  // `other` is compared with it
   std::string output, ceilings;
   view::HtmlOptions html;
   Part selection;
@@ -35,7 +35,7 @@ int Write(OutputFile* output,
   return finished.ok() ? kOk : Fail(kFailed, finished.message());
 }
 
-// Two traces, one above the other.
+// Shows two traces above each other.
 int RunBoth(const Options& options, OutputFile* output) {
   if (!options.ceilings.empty()) {
     return Fail(kMisuse, "--ceilings are of one trace: leave them out, or one of the traces");

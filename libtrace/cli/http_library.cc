@@ -8,7 +8,7 @@
 namespace acceltrace::cli {
 namespace {
 
-// With the number of the interface that the header describes.
+// The number is that of the interface that the header describes.
 constexpr char kLibrary[] = "libmicrohttpd.so.12";
 
 HttpLibrary Load() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libmicrohttpd, loaded when it is needed first: it and what it brings with it (TLS, which is not
-// used) would take a fourth of the time in which the program starts.
+// libmicrohttpd, which is only loaded when it is needed. It and its dependencies (TLS, which is not
+// used) would take a fourth of the program's start-up time.
 #ifndef LIBTRACE_CLI_HTTP_LIBRARY_H_
 #define LIBTRACE_CLI_HTTP_LIBRARY_H_
 
@@ -20,7 +20,7 @@ struct HttpLibrary {
   decltype(&MHD_queue_response) queue_response = nullptr;
   decltype(&MHD_destroy_response) destroy_response = nullptr;
 
-  // All are there, or it cannot be loaded. For the whole of the process.
+  // All functions were found; otherwise, the library cannot be used. It stays loaded.
   bool whole = false;
   static const HttpLibrary& Get();
 };

@@ -34,7 +34,7 @@ Result<std::string> RandomToken() {
   return token;
 }
 
-// Takes as long whatever differs.
+// Compares in constant time.
 bool Same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differs = 0;
@@ -47,7 +47,7 @@ std::string_view Header(MHD_Connection* connection, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Closed unless taken.
+// Closes the descriptor unless it is released.
 class Socket {
  public:
   explicit Socket(int fd) : fd_(fd) {}
@@ -63,7 +63,7 @@ class Socket {
   int fd_;
 };
 
-// Bound and listening; *port is the one that it got.
+// Returns a listening socket; *port is the port that was assigned.
 Result<int> Listen(uint16_t* port) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
@@ -93,7 +93,7 @@ MHD_Result AddArgument(void* to, MHD_ValueKind, const char* name, const char* va
   return MHD_YES;
 }
 
-// No other site may read, frame or keep an answer.
+// Other sites must not read or frame an answer, and it must not be cached.
 constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Cache-Control", "no-store"},
     {"X-Content-Type-Options", "nosniff"},
@@ -136,7 +136,7 @@ struct HttpCallbacks {
     const bool post = std::string_view(method) == MHD_HTTP_METHOD_POST;
     const std::string_view more(upload == nullptr ? "" : upload, *upload_size);
     const auto refused = self->Refused(connection, url, method);
-    // Of what is refused no body is waited for.
+    // The body of a refused request is not waited for.
     const bool whole = refused || self->TakeBody(connection, more, post);
     *upload_size = 0;
     if (!whole) return MHD_YES;
@@ -174,7 +174,7 @@ struct HttpCallbacks {
     client.fd = info == nullptr ? -1 : info->connect_fd;
     client.since = std::chrono::steady_clock::now();
   }
-  // What the library complains of is the clients' doing.
+  // Clients cause the errors that the library logs, so they are ignored.
   static void OnLog(void*, const char*, va_list) {}
 };
 
@@ -224,7 +224,7 @@ void HttpServer::EndAnswer(MHD_Connection* connection) {
   answering_.reset();
 }
 
-// One that sends its request too slowly, or does not take its answer, loses its place.
+// Closes connections that send their request too slowly or do not accept their answer.
 void HttpServer::EndSlowOnes() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
@@ -238,14 +238,13 @@ void HttpServer::EndSlowOnes() {
   }
 }
 
-// The library calls once for what comes before the body, then for each piece of it, and at last
-// without one.
+// The library calls this once before the body, then for each piece of it, and finally without one.
 bool HttpServer::TakeBody(MHD_Connection* connection, std::string_view more, bool post) {
   const std::lock_guard lock(mutex_);
   Client& client = clients_[connection];
   if (!std::exchange(client.begun, true) && post) return false;
   if (more.empty()) return true;
-  // One byte too much says that there was more.
+  // One byte beyond the limit shows that there was more.
   client.body.append(more.substr(0, kMostBodyBytes + 1 - client.body.size()));
   return false;
 }
@@ -253,8 +252,8 @@ bool HttpServer::TakeBody(MHD_Connection* connection, std::string_view more, boo
 bool HttpServer::IsForUs(MHD_Connection* connection, bool post) const {
   const std::string_view host = Header(connection, "Host");
   if (host != hosts_[0] && host != hosts_[1]) return false;
-  // A browser says whether another site asks. A link that a person follows may be anywhere, but it
-  // does nothing.
+  // A browser tells whether another site sends the request. Links may come from any site, but
+  // cannot request an action.
   const std::string_view origin = Header(connection, "Origin");
   if (!origin.empty() && origin != "http://" + hosts_[0] && origin != "http://" + hosts_[1]) {
     return false;

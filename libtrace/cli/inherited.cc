@@ -15,7 +15,7 @@ namespace {
 
 struct Treated {
   int signal;
-  void (*here)(int);  // how this program has it
+  void (*here)(int);  // the action in this program
   struct sigaction before;
 };
 Treated treated[] = {{SIGPIPE, SIG_IGN, {}}, {SIGXFSZ, SIG_IGN, {}}, {SIGCHLD, SIG_DFL, {}}};
@@ -43,7 +43,7 @@ bool WasIgnored(int signal) {
 
 void RestoreInheritance() {
   for (const Treated& each : treated) sigaction(each.signal, &each.before, nullptr);
-  // A handler of ours, which tidies up what this program writes, is not the command's to run.
+  // The command must not inherit handlers that clean up this program's output.
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
@@ -61,7 +61,7 @@ void DieOf(int signal) {
   sigaddset(&set, signal);
   raise(signal);
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  constexpr int kKilled = 128;  // a signal that ends nothing here ended nothing there
+  constexpr int kKilled = 128;  // the signal did not end this process, either
   _exit(kKilled + signal);
 }
 

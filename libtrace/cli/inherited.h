@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this program was started with, for the programs that it starts: they are to find their
-// signals and descriptors as they would without it in between.
+// Keeps what this program inherited for the programs that it starts: they get the same signal
+// actions and descriptors as without it.
 #ifndef LIBTRACE_CLI_INHERITED_H_
 #define LIBTRACE_CLI_INHERITED_H_
 
 namespace acceltrace::cli {
 
-// The first thing that the program does. It notes how signals were treated and makes of that what
-// the program needs itself: a peer that goes away and a file that may grow no more are errors of a
-// call, children are waited for, and descriptors 0 to 2 are open.
+// Must be called first. Remembers how signals were handled and then sets what the program needs:
+// broken pipes and file size limits are errors of calls, children are waited for, and descriptors 0
+// to 2 are open.
 void TakeInheritance();
 
-// Whether whoever started this program had the signal ignored, as nohup does.
+// Returns true if the program that started this one had the signal ignored, as nohup does.
 bool WasIgnored(int signal);
 
-// In a child, before it executes another program: signals are as they were. What TakeInheritance()
-// opened closes itself.
+// Must be called in a child before it executes another program. Restores the signals; descriptors
+// that TakeInheritance() opened close themselves.
 void RestoreInheritance();
 
-// Ends this program as the signal ended another one, so that whoever waits sees the same. It leaves
-// no core file: that is the other program's.
+// Ends this program by the signal that ended another one, so that its parent sees the same result.
+// Leaves no core file, since that belongs to the other program.
 [[noreturn]] void DieOf(int signal);
 
 }  // namespace acceltrace::cli

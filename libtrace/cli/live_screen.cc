@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
 
-// A terminal that knows the escape sequences that move a cursor.
+// Returns true for a terminal that understands the escape sequences for moving the cursor.
 bool MovesCursor() {
   const std::string_view term = Environment("TERM");
   return isatty(STDOUT_FILENO) != 0 && !term.empty() && term != "dumb";
@@ -47,7 +47,7 @@ LiveScreen::LiveScreen(bool whole_screen) : whole_(whole_screen && MovesCursor()
 }
 
 void LiveScreen::Begin() {
-  // Keys one by one and unseen, where stdin is the terminal.
+  // If stdin is the terminal, read single keys without echo.
   keys_ = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &before_) == 0;
   if (keys_) {
     termios raw = before_;
@@ -56,7 +56,7 @@ void LiveScreen::Begin() {
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
   }
   began_ = true;
-  // The other screen, no cursor, no lines that wrap.
+  // Use the alternate screen, without a cursor and without wrapping lines.
   if (!WriteStdout("\033[?1049h\033[?25l\033[?7l\033[2J").ok()) began_ = false;
 }
 
@@ -65,7 +65,7 @@ void LiveScreen::Restore() {
   began_ = false;
   const Status wrote = WriteStdout("\033[?7h\033[?25h\033[?1049l");
   if (keys_) tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
-  if (!wrote.ok()) return;  // The terminal has gone.
+  if (!wrote.ok()) return;  // the terminal is gone
 }
 
 void LiveScreen::End() {
@@ -74,7 +74,7 @@ void LiveScreen::End() {
   signal_fd_ = -1;
 }
 
-// Ctrl-Z: the shell gets its terminal as it was.
+// For Ctrl-Z, restores the terminal for the shell.
 void LiveScreen::Suspend() {
   Restore();
   raise(SIGSTOP);

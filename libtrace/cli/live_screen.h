@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A terminal that is drawn anew again and again, or plain text where there is none.
+// A terminal screen that is redrawn repeatedly, or plain text if there is no terminal.
 #ifndef LIBTRACE_CLI_LIVE_SCREEN_H_
 #define LIBTRACE_CLI_LIVE_SCREEN_H_
 
@@ -18,22 +18,22 @@ class LiveScreen {
  public:
   enum Want { kNothing, kRedraw, kQuit };
 
-  // whole_screen: where stdout is a terminal that can move its cursor; else frame follows frame.
-  // Signals that end or stop the program are taken from now on: Wanted() answers them. To be made
-  // before there are threads, which then do not get them.
+  // whole_screen requires that stdout is a terminal that can move its cursor; otherwise frames
+  // follow each other. From now on, signals that end or stop the program are blocked, and Wanted()
+  // handles them. It must be made before any threads, so that these do not get the signals.
   explicit LiveScreen(bool whole_screen);
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
   ~LiveScreen() { End(); }
 
-  int key_fd() const { return keys_ ? 0 : -1; }  // readable: ask Wanted()
+  int key_fd() const { return keys_ ? 0 : -1; }  // if readable, call Wanted()
   int signal_fd() const { return signal_fd_; }
-  // What keys and signals ask for; does not wait.
+  // Returns what keys and signals request, without waiting.
   Want Wanted();
-  // Of the terminal as it is now.
+  // Returns the present style of the terminal.
   view::LiveStyle style() const;
   Status Draw(const std::vector<std::string>& lines);
-  // The terminal as it was.
+  // Restores the terminal.
   void End();
 
  private:

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(200);
 constexpr auto kLeastRest = std::chrono::seconds(1);
-// A file that does not grow for so long is taken as finished, until it does.
+// A file that has not grown for this long counts as finished, until it grows again.
 constexpr auto kQuiet = std::chrono::seconds(10);
 constexpr size_t kReadBytes = size_t{1} << 18;
 
@@ -79,7 +79,7 @@ LiveTrace::~LiveTrace() {
   if (spool_ >= 0) close(spool_);
 }
 
-// From the socket to the file, until it ends or there is no room.
+// Copies from the socket to the file, until the end or until the limit.
 void LiveTrace::Spool() {
   std::vector<char> buffer(kReadBytes);
   std::string note;
@@ -140,7 +140,7 @@ void LiveTrace::Load() {
     return;
   }
   version->model = std::move(*model);
-  // What would help is asked of whole traces: it takes most of the time.
+  // Predictions are left out, since they take most of the time.
   version->report = analysis::ComputeReport(*version->model, nullptr, analysis::Predictions::kNone);
   const std::shared_ptr<const Version> before = Now();
   version->number = before == nullptr ? 1 : before->number + 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace that is still being recorded, as pages of what has come so far.
+// A trace that is still being recorded, shown as pages of what has arrived so far.
 //
-// A file is read where it is; what comes through a socket goes to a temporary file that has no
-// name. Whenever there is more, a thread reads and analyses it from the beginning: it rests at
-// least twice as long as that took, so that watching costs no more than a third of one CPU.
+// A file is read in place; data from a socket is stored in a temporary unnamed file. Whenever there
+// is more, a thread reads and analyses it from the beginning. It then pauses for at least twice as
+// long as that took, so that it uses at most a third of one CPU.
 #ifndef LIBTRACE_CLI_LIVE_TRACE_H_
 #define LIBTRACE_CLI_LIVE_TRACE_H_
 
@@ -25,10 +25,10 @@ namespace acceltrace::cli {
 
 class LiveTrace {
  public:
-  // More than this of a socket is not kept: what came before stays to be seen.
+  // Data of a socket beyond this is discarded; the earlier data can still be viewed.
   static constexpr uint64_t kMostSpooledBytes = uint64_t{4} << 30;
 
-  // What there was at some time. Its parts refer to each other.
+  // The data at some time. Its members refer to each other.
   struct Version {
     std::unique_ptr<model::Model> model;
     analysis::Report report;
@@ -36,28 +36,29 @@ class LiveTrace {
     uint64_t number = 0;  // 1, 2, ...
   };
 
-  // path: a file that grows, or a socket.
+  // `path` is a growing file or a socket.
   static Result<std::unique_ptr<LiveTrace>> Open(const std::string& path);
   LiveTrace(const LiveTrace&) = delete;
   LiveTrace& operator=(const LiveTrace&) = delete;
   ~LiveTrace();
 
-  // The newest; nullptr: nothing can be shown yet.
+  // Returns the latest version, or nullptr if nothing can be shown yet.
   std::shared_ptr<const Version> Now() const;
-  // Why nothing more will come while there is no version; empty: it may.
+  // Without a version, returns why there will be none; empty if there may be one.
   std::string error() const;
-  // {"generation", "going", "bytes", "note"}: the newest version's number; whether more may come.
+  // Returns {"generation", "going", "bytes", "note"}: the number of the latest version, and whether
+  // there may be more.
   std::string StateJson() const;
 
  private:
   LiveTrace() = default;
   void Spool();
   void Follow();
-  // How many bytes there are.
+  // Returns the number of bytes received so far.
   uint64_t Bytes() const;
   void Load();
 
-  std::string path_;  // to read from
+  std::string path_;  // the file to read
   int socket_ = -1, spool_ = -1;
   std::atomic<uint64_t> spooled_{0};
   std::thread spooler_, follower_;
@@ -65,8 +66,8 @@ class LiveTrace {
   std::condition_variable changed_;
   std::shared_ptr<const Version> version_;
   std::string error_, note_;
-  bool ended_ = false;     // no more will come
-  bool finished_ = false;  // ... and all of it was read
+  bool ended_ = false;     // there will be no more data
+  bool finished_ = false;  // and all of it has been read
   bool stop_ = false;
 };
 

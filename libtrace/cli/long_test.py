@@ -40,15 +40,15 @@ def bytes_read():
 @case
 def a_time_of_a_long_trace_is_what_the_whole_has_there():
     begin_ns, end_ns = 200_000_000, 210_000_000
-    # From the first call on, which is the first event.
+    # Counted from the first call, which is the first event.
     calls = [n for n in range(JOBS)
              if n * EACH_NS <= end_ns and n * EACH_NS + CALL_NS >= begin_ns]
     for path in (LONG, PACKED):
         words = ("--from", f"{begin_ns}ns", "--to", f"{end_ns}ns")
         counts = json.loads(run("report", path, "--json", *words).stdout)["counts"]
-        # A job is in if any of it is; its call comes with it.
+        # A job is included if any part of it is, along with its call.
         assert len(calls) <= counts["api_calls"] <= len(calls) + 1, (path, counts, len(calls))
-        # The last call's job may begin behind the end.
+        # The job of the last call may begin after the end.
         assert counts["api_calls"] - 1 <= counts["jobs"] <= counts["api_calls"], counts
         assert counts["commands"] == 4 * counts["jobs"], counts
         found = json.loads(run("query", path, "select min(job), max(job), count(*) from jobs",
@@ -87,14 +87,14 @@ def commands_alone_are_what_they_are_among_the_rest():
         for rest in ("", "WHERE (SELECT count(*) FROM api) > 0"):
             answers.append(json.loads(run("query", path, asks.format(rest), "--json").stdout))
     assert answers[0]["rows"] and all(answer["rows"] == answers[0]["rows"] for answer in answers)
-    # What was lost is said of either.
+    # Losses are reported in both cases.
     for rest in ("", "WHERE (SELECT count(*) FROM api) > 0"):
         assert "loss: " in run("query", LONG, asks.format(rest)).stderr, rest
 
 
 @case
 def rows_of_a_time_are_what_they_are_among_the_rest():
-    # The second condition asks for another table: then all that is there of the time is read.
+    # The second condition uses another table, so everything within the time is read.
     for sql in ("SELECT unit, count(*), sum(bytes), min(job), max(job), max(end_raw_ticks),"
                 " min(\"index\"), max(op) FROM commands {} GROUP BY unit ORDER BY unit",
                 "SELECT * FROM api {}", "SELECT count(*), max(end_ns) FROM api {}"):
@@ -104,7 +104,7 @@ def rows_of_a_time_are_what_they_are_among_the_rest():
                        for path in (LONG, PACKED)
                        for rest in ("", "WHERE (SELECT count(*) FROM jobs) > 0")]
             assert len(answers[0].stdout.splitlines()) > 1, (sql, words, answers[0])
-            # The time alone does not answer what asks for a container as well.
+            # A query that is also limited to a container cannot be answered by the time alone.
             refused = run("query", LONG, sql.format(""), *words, "--container", "web", status=2)
             assert "no such container as web" in refused.stderr, refused
             for answer in answers[1:]:
@@ -136,7 +136,7 @@ def a_query_of_rows_of_a_time_reads_no_more_than_that():
                 read.append(bytes_read() - before)
             assert rows[0] == rows[1], (path, table, column, len(rows[0]), len(rows[1]))
             assert table in ("host_events", "device_events") or len(rows[0]) > 400, (table, rows)
-            # A hundredth of the time; small files have large parts.
+            # The time is a hundredth of the trace; in small files the parts are relatively large.
             assert read[0] < read[1] / 2, (path, table, column, read)
 
 
@@ -161,7 +161,7 @@ def no_more_is_read_than_fits_into_the_memory_allowed():
     run("export", LONG, "--format", "csv", "-o", tables, "--memory", "1GB")
     done = run("report", LONG, "--from", "0ms", "--to", "250ms", "--memory", "64MB")
     assert "more than --memory allows" in done.stderr, done
-    # Without an index it shows while reading.
+    # Without an index, this is only found while reading.
     with open(LONG, "rb") as file:
         data = file.read()
     path = os.path.join(folder.name, "cut.atrace")
@@ -193,7 +193,7 @@ def damage_is_found_or_the_whole_is_read():
     assert "read as a whole" in done.stderr and not done.stdout, done
     with open(path, "wb") as file:
         file.write(data)
-    # With its index, and the damage far from what is asked for: it is reported all the same.
+    # With its index, damage is reported even if it is far from the requested time.
     for words in ([], ["--from", "1ms", "--to", "2ms"]):
         done = run("report", path, *words)
         assert "stretches" not in done.stdout, done
@@ -214,9 +214,9 @@ def a_query_of_a_time_answers_for_what_it_reads():
         whole = run("query", LONG, sql, "--csv", *early)
         there = run("query", path, sql, "--csv", *early)
         assert there.stdout == whole.stdout and "missing: 50 findings" in there.stderr, there
-        # The damage lies in this time.
+        # The damage is within this time.
         assert "are missing" in run("query", path, sql, "--csv", *all_times).stderr
-    # What is said of the whole trace is said by all of it.
+    # A query on the whole trace reads all of it.
     done = run("query", path, "select damaged_stretches from trace", "--csv", *early)
     assert done.stdout.split() == ["damaged_stretches", "1"], done
     assert "rows of commands are missing" in done.stderr, done

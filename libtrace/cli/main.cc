@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace: where did the time go, how sure are we, and what would have to
-// change to get it back?
+// acceltrace: where did the time go, how certain is that, and what would have to change to get it
+// back?
 #include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@
 namespace acceltrace::cli {
 
 int Fail(int status, const std::string& message) {
-  // It may quote file names, and what a trace holds.
+  // The message may quote file names and contents of a trace.
   std::fprintf(stderr, "acceltrace: %s\n", view::Printable(message).c_str());
   return status;
 }
@@ -37,8 +37,8 @@ void AddTraceFile(Verb* verb, std::string* file) {
 
 namespace {
 
-// What is wrong with the command line. An unknown word may stand where a known one
-// is missed: it is named first.
+// Describes what is wrong with the command line. An unknown word may be in the place of a known
+// one, so it is named first.
 std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
   for (const std::string& word : app.remaining(true)) {
     if (word != "--") return (word[0] == '-' ? "unknown option " : "unexpected word ") + word;
@@ -46,7 +46,7 @@ std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
-// What is read and would be written to by printing an answer; empty: nothing.
+// Returns a file that is read and that printing the answer would overwrite, or an empty string.
 std::string ReadAndWritten(const CLI::App& app) {
   const stream::FileId out = stream::RegularFile(STDOUT_FILENO);
   if (out == stream::FileId()) return "";
@@ -80,8 +80,8 @@ void AddAll(Verb* verbs, Run* run, std::vector<std::string>* trailing) {
   AddProviders(verbs, run);
 }
 
-// To describe the options of all verbs takes as long as a short answer: where it is one of these
-// the others are not there. False: it is not.
+// Describing the options of all verbs takes as long as a short answer, so for these verbs, only the
+// selected one is added. Returns false for other verbs.
 bool AddOnly(std::string_view asked, Verb* verbs, Run* run) {
   constexpr std::pair<std::string_view, void (*)(Verb*, Run*)> kVerbs[] = {
       {"report", AddReport}, {"verify", AddVerify}, {"export", AddExport},
@@ -92,12 +92,12 @@ bool AddOnly(std::string_view asked, Verb* verbs, Run* run) {
   return false;
 }
 
-// CLI11 takes a -- behind an option of several words as the end of these alone: with an option that
-// says nothing between, it ends all options.
+// After an option with several words, CLI11 takes -- as the end of these words only. An option
+// without effect in between makes it end all options.
 std::vector<const char*> EndOptions(CLI::App* app, std::vector<const char*> words) {
   static constexpr char kNothing[] = "--no-more-options";
   for (CLI::App* verb : app->get_subcommands([](CLI::App*) { return true; })) {
-    verb->add_flag(kNothing)->group("");  // is not in help
+    verb->add_flag(kNothing)->group("");  // hidden in help
   }
   const auto end = std::find(words.begin(), words.end(), std::string_view("--"));
   if (end - words.begin() >= 2 && end != words.end()) words.insert(end, kNothing);
@@ -114,8 +114,8 @@ int Main(int argc, char** argv) {
       "short, or a verdict that is withheld; 2 misuse. See acceltrace(1).");
   Verb verbs(&app);
   Run run;
-  // What follows after -- belongs to the command that is recorded; of other verbs they are words
-  // that are no options.
+  // For record, the words after -- are the recorded command; for other verbs, they are arguments
+  // that are not options.
   std::vector<std::string> trailing;
   const bool records = argc >= 2 && std::string_view(argv[1]) == "record";
   for (int i = 2; records && i < argc; ++i) {
@@ -126,7 +126,7 @@ int Main(int argc, char** argv) {
   const bool alone = AddOnly(argc >= 2 ? argv[1] : "", &verbs, &run);
   if (!alone) AddAll(&verbs, &run, &trailing);
   const std::vector<const char*> words = EndOptions(&app, {argv, argv + argc});
-  // Which verbs there are is more help than that one is missing.
+  // Listing the verbs is more helpful than CLI11's message that one is missing.
   if (argc >= 2 && argv[1][0] != '-') {
     std::string verbs;
     bool known = false;
@@ -162,7 +162,7 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   acceltrace::cli::TakeInheritance();
   acceltrace::cli::EndTidily();
-  // What a damaged trace holds is told in our own words.
+  // Errors in a damaged trace are reported by our own code.
   google::protobuf::SetLogHandler(nullptr);
   try {
     return acceltrace::cli::Main(argc, argv);

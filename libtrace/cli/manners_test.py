@@ -70,7 +70,7 @@ def few_descriptors_are_enough():
     def few(hard):
         return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, hard))}
     assert alike(shell("ulimit -n"), **few(400))[1] == b"20\n"
-    # Who may not have more is told why, if that are too few.
+    # If the hard limit is too low as well, the message must say so.
     status, out, said = outcome([*RECORDED, *shell("ulimit -n")], **few(20))
     assert (status, out) == (0, b"20\n") or (status == 1 and b"ulimit -n" in said), said
     assert not said or len(said.splitlines()) == 1 and b"root" not in said, said
@@ -225,7 +225,7 @@ def what_cannot_be_run_says_so_as_a_shell_does():
         status, out, said = outcome([*RECORDED, command])
         assert (status, out) == (plain[0], b""), (command, plain, status, said)
         assert len(said.splitlines()) == 1 and said.startswith(b"acceltrace: "), said
-    # An interpreter that is missing is a fault of the script, which is there (as bash says it).
+    # A missing interpreter is a fault of the script, which itself exists (as in bash).
     assert outcome([*RECORDED, path("lost")])[0] == 126
     assert outcome([*RECORDED, ""])[0] == 127  # as bash
     found = {**os.environ, "PATH": f"{FOLDER.name}:/usr/bin:/bin"}

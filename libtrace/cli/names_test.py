@@ -30,13 +30,13 @@ FOLDER = tempfile.TemporaryDirectory()
 PATIENCE_S = 100
 case = tap.Cases()
 
-# Eight bytes each, as the opcode copy_h2d has.
+# Each has eight bytes, like the opcode copy_h2d.
 ODD = {"escape": b"\x1b[31m\x07XY", "c1": "\u009b31mXYZ".encode(), "bidi": "A\u202eBC12".encode(),
        "wide": "日本ab".encode(), "combining": "e\u0301e\u0301ab".encode(),
        "zero": "a\u200bb\u200d".encode(), "invalid": b"ab\xff\xfecd\xc3(", "quote": b"\"'<&>]]>",
        "hebrew": "שלום".encode(), "delete": b"a\x7f\x00\r\n\tbc", "tag": "\U000e0041abcd".encode(),
        "noncharacter": "\uffffabcde".encode()}
-# What may be on a terminal besides what we write ourselves.
+# Nothing else than this may reach a terminal besides our own text.
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
                     "\u2066-\u206f\ufff9-\uffff\U000e0000-\U000e0fff]")
 
@@ -57,7 +57,7 @@ def rewritten(name, words):
         changed = packet
         for old, new in words.items():
             assert len(old) == len(new), (old, new)
-            # Behind its length, as a string of protobuf.
+            # Strings of protobuf follow their length.
             changed = changed.replace(bytes([len(old)]) + old, bytes([len(old)]) + new)
         if changed != packet:
             summed, tag = changed[:-9], changed[-9:-4]
@@ -184,7 +184,7 @@ def json_is_strict_whatever_the_names():
                 events = strict(file.read())["traceEvents"]
             os.unlink(path("chrome.json"))
             assert events
-    # Both of one name are there.
+    # Both devices of the same name must be there.
     trace = rewritten("odd.atrace", twice)
     header = run("query", trace, "--csv", "SELECT * FROM commands LIMIT 1").stdout.split(b"\n")[0]
     assert b"stall_throttle_ticks," in header and header.count(b"stall_throttle_ticks") == 2, header
@@ -262,7 +262,7 @@ def a_query_without_end_ends():
             assert (done.returncode, len(lines)) == (1, 1) and b"--timeout" in lines[0], done
     for word in ("0s", "x", "-1s", "5"):
         assert run("query", DEMO, "--timeout", word, "SELECT 1").returncode == 2, word
-    # A function that SQLite cannot interrupt.
+    # SQLite cannot interrupt this function.
     done = run("query", DEMO, "--timeout", "300ms",
                "SELECT instr(zeroblob(4000000), zeroblob(2000000) || x'01')")
     assert done.returncode == 1 and b"--timeout" in done.stderr, done

@@ -15,7 +15,7 @@ from harness import tap  # noqa: E402
 
 ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 GOLDEN = os.path.join(REPO, "tests", "golden", "demo.atrace")
-# Each writes one file: words before and after the trace; the output's name is the last word.
+# Each verb writes one file: words before and after the trace; the output's name is the last word.
 VERBS = {
     "perfetto": (["export"], ["--format", "perfetto", "-o"]),
     "chrome": (["export"], ["--format", "chrome", "-o"]),
@@ -70,7 +70,7 @@ class Area(tempfile.TemporaryDirectory):
     def write_by(self, verb, output, trace="t.atrace", **more):
         """The verb's output into a file of that name."""
         before, after = VERBS[verb]
-        # A word that begins with a dash belongs to its option so.
+        # This form lets a word that begins with a dash belong to its option.
         last = [joined(after[-1], output)] if output else [after[-1], ""]
         return self.run(*before, trace, *after[:-1], *last, **more)
 

@@ -19,7 +19,7 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& name, bool to
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0 && errno == EPIPE && to_stdout) {
-      // Whoever read it has seen enough (| head): end as other tools do, without a word.
+      // The reader has ended (| head): end silently, as other tools do.
       if (!WasIgnored(SIGPIPE)) DieOf(SIGPIPE);
     }
     if (wrote < 0) {
@@ -54,7 +54,7 @@ void EndTidily() {
         },
         SA_RESETHAND);
   }
-  // Not ignored, which a command would inherit.
+  // Ignoring the signal would be inherited by commands.
   handle(
       SIGXFSZ, [](int) {}, SA_RESTART);
 }

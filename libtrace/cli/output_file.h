@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that is there when it is complete.
+// An output file that only appears when it is complete.
 #ifndef LIBTRACE_CLI_OUTPUT_FILE_H_
 #define LIBTRACE_CLI_OUTPUT_FILE_H_
 
@@ -16,14 +16,14 @@
 
 namespace acceltrace::cli {
 
-// stream/output.h says where it is written: what was there before stays until it is complete, and
-// stays when something fails.
+// stream/output.h describes where it is written: an existing file is kept until the new one is
+// complete, and also if anything fails.
 class OutputFile {
  public:
-  // inputs: the files that are read, none of which is written over.
+  // `inputs` are files that are read, which must not be overwritten.
   static Result<OutputFile> Create(const std::string& path, const std::vector<std::string>& inputs);
 
-  // It is stdout, by whatever name.
+  // Returns true if it is stdout by any name.
   bool is_stdout() const { return output_.is_descriptor(STDOUT_FILENO); }
   Status Write(std::string_view bytes);
   Status Finish();
@@ -33,12 +33,11 @@ class OutputFile {
   stream::Output output_;
 };
 
-// What is not complete is removed when a signal ends the program, as it is when an error does; a
-// file that is too large is an error of the call that writes it. The commands that are run are not
-// concerned.
+// Removes incomplete files if a signal ends the program, as errors do, and turns exceeding the file
+// size limit into an error of the write. Does not affect commands that are started.
 void EndTidily();
 
-// Writes all of it to stdout; an error if that fails (a full disk).
+// Writes all of the text to stdout; fails if that is not possible (a full disk).
 Status WriteStdout(std::string_view text);
 
 }  // namespace acceltrace::cli

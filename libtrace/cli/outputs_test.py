@@ -138,7 +138,7 @@ def packed_in_its_place():
         assert sorted(os.listdir(area.name)) == ["link", "t.atrace"]
 
 
-# Where it can be written.
+# Where an output can be written.
 
 
 def whole(area, name, verb):
@@ -262,7 +262,7 @@ def names_that_look_like_something_else():
                 assert done.returncode == 0, done
                 assert b"\x1b" not in done.stderr and done.stderr.count(b"\n") <= 1, done
                 whole(area, name, verb)
-        # A dash is stdout, a path that ends with one is a file.
+        # A dash means stdout; a path that ends in a dash is a file.
         done = area.write_by("junit", "./-")
         assert (done.returncode, whole(area, "-", "junit") != b"") == (0, True), done
 
@@ -294,7 +294,7 @@ def stdout_by_each_of_its_names():
                      for name in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")}
             assert len(texts) == 1 and len(texts.pop()) > 100, verb
         assert os.listdir(area.name) == ["t.atrace"]
-        # What a file holds already stays.
+        # Existing contents of a file must be kept.
         area.write("log", b"of before\n")
         for name in ("-", "/dev/stdout"):
             with open(area.at("log"), "ab") as log:
@@ -336,7 +336,7 @@ def the_output_is_stdout_or_stderr_as_well():
         assert area.everything() == before
 
 
-# What goes wrong on the way.
+# Errors while writing.
 
 
 @case
@@ -345,7 +345,7 @@ def no_more_than_a_file_may_have():
         area.write("old", b"of before")
 
         def limit():
-            # As a shell leaves it; Python ignores it.
+            # The signal has its default action, as in a shell; Python ignores it.
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         area.unchanged([lambda verb=verb, name=name: area.write_by(verb, name, preexec_fn=limit)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace pack: a finished trace in less room.
+// acceltrace pack: makes a finished trace smaller.
 #include "libtrace/cli/pack.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ int RunPack(const std::string& file, const std::string& target) {
   if (file == "-" || (stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode))) {
     return Fail(kMisuse, file + " is no file: it is read twice; write it to a file first");
   }
-  // In its own place it is written when all of it was read, and only if that is asked for.
+  // If it is packed in place, the file is only written after all of it has been read.
   const auto packed = target.empty() ? PackFile(file, file) : PackFile(file, target, {file});
   if (!packed.ok()) return Fail(kFailed, packed.message());
   const stream::PackedSize& size = packed.value();

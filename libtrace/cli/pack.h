@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace packed into another file, or into itself.
+// Packs a trace into another file, or in place.
 #ifndef LIBTRACE_CLI_PACK_H_
 #define LIBTRACE_CLI_PACK_H_
 
@@ -11,7 +11,8 @@
 
 namespace acceltrace::cli {
 
-// target: may be the same file, which is replaced when the new one is whole; none of inputs.
+// `target` may be the same file, which is replaced when the new one is complete, but none of the
+// inputs.
 Result<stream::PackedSize> PackFile(const std::string& file, const std::string& target,
                                     const std::vector<std::string>& inputs = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace critical-path, acceltrace whatif.
+// acceltrace critical-path and acceltrace whatif.
 #include "libtrace/view/path.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Options {
   Part selection;
 };
 
-// What both need of a trace.
+// What both verbs need of a trace.
 struct LoadedGraph {
   std::unique_ptr<model::Model> model;
   analysis::Report report;
@@ -55,7 +55,7 @@ int Print(const Options& options, const std::string& text, const LoadedGraph& lo
   const Status wrote = options.json ? PrintJson(text) : PrintText(text);
   if (!wrote.ok()) return Fail(kFailed, wrote.message());
   if (verdict.fails()) return VerdictStatus(options.file, verdict);
-  // What was recorded cannot show it, or no device did anything: that is said, and no fault.
+  // If the recording cannot show it, or no device was used, this is reported, but is no fault.
   if (!verdict.predicts() || loaded.graph.size() == 0) return kOk;
   return refused.empty() ? kOk : Fail(kFailed, options.file + ": " + refused);
 }
@@ -122,7 +122,7 @@ int RunWhatIf(const Options& options) {
     }
     whatif.prediction = analysis::Predict(&replays, scales, as_it_was);
     if (!whatif.prediction.valid) whatif.refused = whatif.prediction.error;
-    // Of a run as it is its limiter is shown.
+    // Without a change, the limiter of the run is shown.
     if (whatif.change.empty()) {
       whatif.limiter = ComputeLimiter(&replays, loaded->report.breakdown, verdict);
     }
@@ -167,7 +167,7 @@ void AddWhatIf(Verb* app, Run* run) {
       .TypeName("KEY=xF")
       .TakeAll();
   verb->AddFlag("--without-tracer", &options->without_tracer, "... and if nobody had recorded it");
-  // What a change of the program could bring at most.
+  // The most that a change of the program could gain.
   for (size_t i = 0; i < options->edits.size(); ++i) {
     const analysis::EditOption& edit = analysis::EditOptions()[i];
     verb->AddFlag(

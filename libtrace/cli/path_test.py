@@ -38,7 +38,8 @@ def the_critical_path_is_the_run():
         path = said("critical-path", file)
         assert (path["schema"], path["version"]) == ("acceltrace.critical-path", 1)
         assert 0 < path["on_path"] <= path["events"]
-        # Its pieces follow each other from the beginning to the end; its causes are all of it.
+        # The pieces must follow each other from the begin to the end, and the causes must add up to
+        # it.
         at = path["pieces"][0]["begin_ns"]
         for piece in path["pieces"]:
             assert piece["begin_ns"] == at and piece["end_ns"] >= at, piece

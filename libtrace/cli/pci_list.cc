@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Classes of character devices that accelerator drivers make.
+// The classes of the character devices of accelerator drivers.
 constexpr const char* kNodeClasses[] = {"accel", "axl"};
 
 std::string ReadLine(const fs::path& path) {
@@ -32,7 +32,7 @@ unsigned long ReadHex(const fs::path& path) {
   return std::strtoul(ReadLine(path).c_str(), nullptr, 16);
 }
 
-// "8.0 GT/s PCIe" to a generation; 0 = unknown.
+// Converts "8.0 GT/s PCIe" to a generation; 0 = not known.
 int Generation(const std::string& speed) {
   const double gigatransfers = std::strtod(speed.c_str(), nullptr);
   constexpr double kSpeeds[] = {2.5, 5, 8, 16, 32, 64};
@@ -60,8 +60,8 @@ std::string Node(const fs::path& device) {
   return "";
 }
 
-// libpci ends the program on its own errors unless configured otherwise, and its
-// lookups call what pci_init() would have set: only names are wanted here.
+// By default, libpci ends the program on errors, and its lookups call what pci_init() would have
+// set. Only names are needed here.
 void Ignore(char*, ...) {}
 [[noreturn]] void Die(char* message, ...) {
   std::fprintf(stderr, "acceltrace: libpci: %s\n", message);
@@ -103,7 +103,7 @@ std::vector<PciAccelerator> ListAccelerators(const std::string& root) {
     found.push_back(std::move(accelerator));
   }
   pci_free_name_list(ids);
-  std::free(ids);  // pci_cleanup() is for what pci_init() has opened
+  std::free(ids);  // pci_cleanup() would also free what pci_init() opens
   std::sort(found.begin(), found.end(),
             [](const PciAccelerator& a, const PciAccelerator& b) { return a.address < b.address; });
   return found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace providers: what can be traced on this machine, and why not the rest.
+// acceltrace providers: lists what can be traced on this machine, and the reasons for the rest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ int RunList(bool json) {
   return kOk;
 }
 
-// NAME of a provider that is installed, or a file: what has a / or ends in .provider.
+// The name is that of an installed provider, or of a file if it has a / or ends in .provider.
 int RunCheck(const std::string& name, bool json) {
   const provider::Machine machine;
   provider::Catalogue catalogue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace query: SQL over a trace.
+// acceltrace query: runs SQL on a trace.
 #include <fmt/format.h>
 #include <signal.h>
 #include <time.h>
@@ -34,7 +34,7 @@ struct Options {
   Part selection;
 };
 
-// Names of tables and columns, one column a row.
+// Writes the names of tables and columns, with one column per row.
 Status WriteTables(const query::Database& database, view::RowWriter* writer) {
   Status status = writer->Begin({"table", "column", "type"});
   for (const query::PlainTable* table : database.Tables()) {
@@ -48,7 +48,7 @@ Status WriteTables(const query::Database& database, view::RowWriter* writer) {
   return status.ok() ? writer->End() : status;
 }
 
-// A bar of the time that the query may take, until the answer begins.
+// Shows the elapsed part of the query's time limit until the answer begins.
 class Timer {
  public:
   explicit Timer(const Options& options)
@@ -74,8 +74,8 @@ class Timer {
  private:
   static constexpr int64_t kNsPerMs = 1'000'000;
 
-  // A single function of SQL can take for ever, which SQLite cannot interrupt: it ends when it has
-  // computed for longer than all of the query may.
+  // A single SQL function can take forever, and SQLite cannot interrupt it. It is ended when it has
+  // used more CPU time than the whole query may take.
   static void StopAt(uint64_t timeout_ms) {
     constexpr uint64_t kGraceMs = 3'000;
     sigevent event{};
@@ -107,7 +107,7 @@ std::unique_ptr<view::RowWriter> MakeWriter(const Options& options, Timer* timer
   return view::TableRows(StdoutStyle(), sink);
 }
 
-// A table may be empty because nobody recorded what it is of.
+// Explains empty tables whose source was not recorded.
 void SayWhatIsAbsent(const query::Reads& reads, const query::Database& database,
                      const model::Model& model) {
   const std::vector<query::AbsentSource> absent = query::AbsentSources(model);
@@ -121,7 +121,7 @@ void SayWhatIsAbsent(const query::Reads& reads, const query::Database& database,
   if (!text.empty()) Fail(kOk, text);
 }
 
-// The exit status: what is said of the answer, and of the trace.
+// Returns the exit status, after reporting faults of the answer and of the trace.
 int Finish(const Options& options, const query::Answer& answer, const model::Model& model,
            view::RowWriter* writer) {
   switch (answer.state) {
@@ -138,8 +138,8 @@ int Finish(const Options& options, const query::Answer& answer, const model::Mod
   return FaultStatus(options.file, model, "the answer");
 }
 
-// Sums over all commands of a long trace, which need not be loaded for it. Nothing: they do, and
-// nothing was written yet.
+// Sums over all commands of a long trace can be computed without loading it. Returns nullopt,
+// before writing anything, if this is not possible.
 std::optional<int> SumCommands(const Options& options, const query::Needs& needs) {
   if (!needs.sums || !needs.command_fields || options.selection.any()) return std::nullopt;
   using model::PartialTrace;

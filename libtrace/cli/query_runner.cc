@@ -31,7 +31,7 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// What a query's process takes besides its share of the trace.
+// The memory of a query's process in addition to the memory of the trace.
 constexpr uint64_t kComputingBytes = uint64_t{1} << 30;
 
 Json CellJson(const query::Value& value) {
@@ -51,8 +51,8 @@ Json CellJson(const query::Value& value) {
   return nullptr;
 }
 
-// The beginning of the answer, {"state":"done","columns":[...],"rows":[...], as far as there is
-// room for.
+// Collects the beginning of the answer, {"state":"done","columns":[...],"rows":[...], up to the
+// size limit.
 class AnswerSink final : public query::RowSink {
  public:
   Status Begin(const std::vector<std::string>& columns) override {
@@ -79,7 +79,7 @@ class AnswerSink final : public query::RowSink {
 };
 
 std::string Failed(const char* state, std::string message) {
-  // Of options that a page does not have.
+  // Removes hints to options that a page does not have.
   for (const std::string_view rest :
        {"; --tables lists what there is", ", or raise --memory", ", or raise --steps"}) {
     if (const size_t at = message.find(rest); at != message.npos) message.erase(at, rest.size());
@@ -87,7 +87,7 @@ std::string Failed(const char* state, std::string message) {
   return Dump({{"state", state}, {"message", message}});
 }
 
-// Tables that are empty because their source was not recorded.
+// Notes about tables that are empty because their source was not recorded.
 Json Notes(const model::Model& model, query::Database* database, const std::string& sql) {
   const auto absent = query::AbsentSources(model);
   const auto reads = database->ReadsOf(sql);
@@ -124,7 +124,7 @@ std::string Ask(const model::Model& model, const std::string& sql) {
 }
 
 void LimitMemory() {
-  // Pages: size, resident, shared, text, lib, data.
+  // The fields are pages: size, resident, shared, text, lib, data.
   std::ifstream statm("/proc/self/statm");
   uint64_t pages = 0;
   for (int i = 0; i < 6; ++i) statm >> pages;
@@ -137,13 +137,13 @@ void LimitMemory() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-// In the query's process: the end of it.
+// Runs in the query's process and never returns.
 [[noreturn]] void RunInChild(const model::Model& model, const std::string& sql, uint64_t seconds,
                              int answer_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGALRM, SIG_DFL);
   alarm(static_cast<unsigned>(seconds));
-  // None of the server's connections: who is at their other end waits for them to be closed.
+  // Close the server's connections, whose peers wait for them to be closed.
   constexpr int kAnswer = 3;
   if (answer_fd != kAnswer && dup2(answer_fd, kAnswer) < 0) _exit(1);
   close_range(kAnswer + 1, ~0u, 0);
@@ -187,7 +187,7 @@ void QueryRunner::Forget(std::map<uint64_t, Query>::iterator query) {
   queries_.erase(query);
 }
 
-// Which of them have ended meanwhile.
+// Checks which processes have ended.
 void QueryRunner::Look() {
   for (auto& [number, query] : queries_) {
     if (query.pid <= 0 || waitpid(query.pid, &query.status, WNOHANG) != query.pid) continue;
@@ -203,7 +203,7 @@ Result<uint64_t> QueryRunner::Start(const model::Model& model, const std::string
     return Status::Error(fmt::format(
         "{} queries are running: wait for one, or cancel it in the page that asked", running));
   }
-  // Answers that nobody fetched.
+  // Drop answers that were never fetched.
   for (auto query = queries_.begin(); query != queries_.end() && queries_.size() >= kMostKept;) {
     const auto next = std::next(query);
     if (query->second.pid <= 0) Forget(query);
@@ -256,7 +256,7 @@ std::optional<std::string> QueryRunner::Answer(uint64_t number) {
       std::chrono::duration_cast<std::chrono::milliseconds>(until - query.begun).count();
   if (query.pid > 0) return fmt::format(R"({{"state":"running","ms":{}}})", ms);
   std::string text = TextOf(query);
-  text.back() = ',';  // in place of the closing brace
+  text.back() = ',';  // replaces the closing brace
   text += fmt::format("\"ms\":{}}}", ms);
   Forget(found);
   return text;

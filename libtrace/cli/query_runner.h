@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries of a page: each runs in a process of its own, a copy of this one.
+// Runs the queries of a page, each in a process of its own that is forked from this one.
 //
-// So it can be ended at any moment whatever it computes, its memory is its own, its faults are not
-// the server's, and the page is drawn meanwhile. What it may take is limited: rows and bytes of the
-// answer, time, memory, and how many there are at once.
+// In this way a query can be ended at any time, has its own memory, cannot crash the server, and
+// does not delay the page. There are limits on the rows and bytes of the answer, on time and
+// memory, and on the number of queries at a time.
 #ifndef LIBTRACE_CLI_QUERY_RUNNER_H_
 #define LIBTRACE_CLI_QUERY_RUNNER_H_
 
@@ -31,23 +31,23 @@ class QueryRunner {
   explicit QueryRunner(uint64_t seconds = kSeconds) : seconds_(seconds) {}
   QueryRunner(const QueryRunner&) = delete;
   QueryRunner& operator=(const QueryRunner&) = delete;
-  ~QueryRunner();  // ends them all
+  ~QueryRunner();  // ends all queries
 
-  // Its number. The model need not stay.
+  // Returns the number of the query. The model need not outlive the call.
   Result<uint64_t> Start(const model::Model& model, const std::string& sql);
-  // JSON: {"state": "running", "ms"}; or, and only once, {"state": "done", "columns", "rows",
+  // Returns JSON: {"state": "running", "ms"}, or, only once, {"state": "done", "columns", "rows",
   // "more", "notes", "ms"} or {"state": "bad", "limit", "failed" or "cancelled", "message", "ms"}.
-  // Integers that JavaScript would round are text. Nothing: there is no such query.
+  // Integers that JavaScript would round are strings. Returns nullopt if there is no such query.
   std::optional<std::string> Answer(uint64_t number);
-  // Whether there was one.
+  // Returns true if there was such a query.
   bool Cancel(uint64_t number);
 
-  // {"tables": [{"name", "text", "columns": [[name, type], ...]}, ...], "limits": {...}}
+  // Returns {"tables": [{"name", "text", "columns": [[name, type], ...]}, ...], "limits": {...}}.
   std::string TablesJson(const model::Model& model) const;
 
  private:
   struct Query {
-    pid_t pid = -1;  // -1: it has ended
+    pid_t pid = -1;  // -1 if it has ended
     int answer_fd = -1;
     bool cancelled = false;
     int status = 0;

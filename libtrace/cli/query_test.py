@@ -110,7 +110,7 @@ def what_is_wrong_is_one_line():
             "100000")
     refused(1, "memory", DEMO, "SELECT max(x) FROM (SELECT a.correlation AS x, randomblob(500) AS y"
             " FROM commands a, commands b LIMIT 100000) GROUP BY y", "--memory", "4MB")
-    # A lossy trace is answered, and the word is said.
+    # A query on a lossy trace is answered, with a warning.
     done = refused(1, "the answer lacks what is missing", BROKEN, "SELECT count(*) FROM jobs")
     assert done.stdout.split()[-1].isdigit(), done
 
@@ -155,20 +155,20 @@ def filters_cut_the_same_everywhere():
         refused(2, text, DEMO, count, *words)
     inside = one(count, "--range", "decode*")
     assert 0 < inside < jobs, inside
-    # A window and what is before and after it: each row is somewhere, jobs that overlap twice.
+    # Windows before and after a time: each row is in one of them, and overlapping jobs are in both.
     begin, end, middle = ask("SELECT begin_ns, end_ns, (SELECT max(submit_ns) + min(submit_ns) "
                              "FROM jobs) / 2 - begin_ns FROM trace")[0]
     first = one(count, "--to", f"{middle}ns")
     second = one(count, "--from", f"{middle}ns")
     assert jobs <= first + second <= jobs + 5 and first > 0 and second > 0, (first, second)
     assert one("SELECT count(*) FROM api", "--to", f"{end - begin}ns") == calls
-    # A job that is in is in as a whole.
+    # A job in the window is complete.
     window = ["--from", f"{middle}ns", "--to", f"{middle + 1000000}ns"]
     assert one("SELECT count(*) FROM jobs WHERE on_device AND commands_retired <> (SELECT count(*) "
                "FROM commands c WHERE c.device = jobs.device AND c.job = jobs.job)", *window) == 0
     assert one("SELECT count(*) FROM jobs WHERE api_name = ''", *window) == 0
     assert one("SELECT count(*) FROM commands", *window) < commands
-    # All verbs take the same part; a part of a whole trace is no damaged one.
+    # All verbs use the same part, and a part of a whole trace does not count as damaged.
     whole = json.loads(run("critical-path", DEMO, "--json").stdout)
     for words in (window, ["--range", "decode*"], ["--process", str(pid)], ["--stream", "0"],
                   ["--device", "axl0"]):
@@ -182,7 +182,7 @@ def filters_cut_the_same_everywhere():
         path = os.path.join(folder.name, "part.sqlite")
         assert run("export", DEMO, "--format", "sqlite", "-o", path, *words).returncode == 0
         assert sqlite3.connect(path).execute(count).fetchone()[0] == report["counts"]["jobs"]
-        # The other readers.
+        # These are the other verbs that read traces.
         chain = json.loads(run("critical-path", DEMO, "--json", *words).stdout)
         faster = json.loads(run("whatif", DEMO, "--without-tracer", "--json", *words).stdout)
         if report["counts"]["jobs"] == 0:
@@ -196,7 +196,7 @@ def filters_cut_the_same_everywhere():
         with open(page, encoding="utf-8") as text:
             assert report["trace"]["selection"]["text"] in text.read(), words
     assert "selected" in run("report", DEMO, *window).stdout
-    # What is damaged stays damaged, whatever part is looked at.
+    # A damaged trace stays damaged, whatever part is selected.
     assert run("report", BROKEN, "--to", "1ns").returncode == 1
 
 
@@ -222,11 +222,12 @@ def a_summary_is_that_of_the_whole():
     assert found["tables"]["api"] == counts["api_calls"], found
     assert found["tables"]["commands"] == counts["commands"], found
     assert found["length_ns"] == report["trace"]["stop_at_ns"] - report["trace"]["start_at_ns"]
-    # By the counters, from their first snapshot to the last: other windows, the same order.
+    # Counters cover another window, from their first snapshot to the last, but the order is the
+    # same.
     units = report["utilisation"][0]["units"]
     busiest = max(units, key=lambda unit: unit["busy"]["ns"])["unit"]
     assert found["units"][0]["unit"] == busiest, (found["units"], busiest)
-    # Without an index all of it is read.
+    # Without an index, all of it is read.
     with open(DEMO, "rb") as file:
         data = file.read()
     cut = os.path.join(folder.name, "cut")
@@ -277,7 +278,7 @@ def assertions():
     assert "column 18" in errors and "write a unit" in errors, errors
     check(2, DEMO, "run <= 1.1 * baseline")
     check(0, DEMO, "run <= 1.1 * baseline", "--baseline", DEMO)
-    # Within the bounds it cannot be decided.
+    # The values are equal within their bounds, so the rule is undecided.
     rule = 'p50(op."*") <= baseline'
     assert check(1, DEMO, rule, "--baseline", DEMO)[0].startswith("UNSURE")
     assert check(0, DEMO, rule, "--baseline", DEMO, "--lenient")[0].startswith("likely")
@@ -297,7 +298,7 @@ def assertions():
     assert [len(case_.findall("failure")) for case_ in cases_] == [0, 1]
     found = json.loads(check(1, DEMO, name, "--json")[0])
     assert [rule["state"] for rule in found["rules"]] == ["pass", "fail"], found
-    # Of a lossy trace: what was lost could change it, and the trace's own word is said.
+    # In a lossy trace, what was lost could change the outcome, and the losses are reported.
     text, errors = check(1, BROKEN, "jobs < 1000", "losses > 0")
     assert "rows are missing" in errors and "pass   losses > 0" in text, (text, errors)
     check(1, BROKEN, "losses > 0")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace record: a client of the capture service, or of a daemon of its own.
+// acceltrace record: a client of the capture service or of a private daemon.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -35,11 +35,11 @@
 namespace acceltrace::cli {
 namespace {
 
-// Only one daemon can read a device: the first recording's is that of those which come while it
-// is there.
+// Only one daemon can read a device, so recordings that begin later join the daemon of the first
+// one.
 constexpr char kSharePath[] = "/run/acceltrace-private/socket";
 
-// What would end this program, and what it has to hear of its command.
+// Signals that would end this program, and those that it needs for its command.
 constexpr int kTaken[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                           SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,  SIGCHLD};
 
@@ -50,13 +50,13 @@ struct Options {
   bool quiet = false, own_daemon = false, pack = false;
 };
 
-// run.atrace: run.snapshot-1.atrace
+// Converts run.atrace to run.snapshot-1.atrace.
 std::string SnapshotName(const std::string& output, int number) {
   return stream::PartName(output, "snapshot-" + std::to_string(number));
 }
 
-// Waits for the first of: the command's end, a signal, the duration, the end of
-// the daemon.
+// Waits for the first of these: the end of the command, a signal, the duration, the end of the
+// daemon.
 class Recording {
  public:
   Recording(const Options& options, TraceFiles* files, CaptureSession* daemon, int signals,
@@ -67,13 +67,13 @@ class Recording {
         signals_(signals),
         processes_(processes) {}
 
-  // kAgain: there is another daemon to be asked.
+  // kAgain: try again with another daemon.
   static constexpr int kAgain = -1;
   int Run() {
     const Status ready = daemon_.WaitUntilReady(signals_, [this] { return HandleSignal(); });
     if (!ready.ok()) {
       if (interrupted_by_ != 0) killed_by_ = interrupted_by_;
-      if (daemon_.refused()) return kMisuse;  // it has said what is wrong with the options
+      if (daemon_.refused()) return kMisuse;  // it has reported what is wrong with the options
       if (daemon_.again()) return kAgain;
       return Fail(kFailed, ready.message());
     }
@@ -92,7 +92,7 @@ class Recording {
     Wait();
     return Finish();
   }
-  // The signal that has killed the command, or that came before there was one; 0: none.
+  // The signal that killed the command or arrived before the command ran; 0 = none.
   int killed_by() const { return killed_by_; }
 
  private:
@@ -121,7 +121,7 @@ class Recording {
       timerfd_settime(timer, 0, &when, nullptr);
     }
     bool recording = true;
-    std::vector<pollfd> processes;  // of --pid: readable once they have ended
+    std::vector<pollfd> processes;  // for --pid; readable when the process has ended
     for (int fd : processes_) processes.push_back({fd, POLLIN, 0});
     while (recording || child_ != nullptr) {
       std::vector<pollfd> fds = {{signals_, POLLIN, 0},
@@ -139,7 +139,7 @@ class Recording {
       });
       if (!processes_.empty() && processes.empty() && child_ == nullptr &&
           !options_.record.system) {
-        recording = false;  // nobody is left to record
+        recording = false;  // all recorded processes have ended
       }
       if (fds[1].revents != 0) recording = StopEarly();
       if (fds[2].revents != 0) HearDaemon();
@@ -154,7 +154,7 @@ class Recording {
     close(timer);
   }
 
-  // The duration is over: the trace ends here, the command goes on.
+  // The duration has passed: the trace ends here, but the command continues.
   bool StopEarly() {
     if (child_ != nullptr) {
       done_ = daemon_.Stop(-1);
@@ -176,7 +176,7 @@ class Recording {
     }
   }
 
-  // True when the signal asks for the end.
+  // Returns true if the signal requests the end.
   bool HandleSignal() {
     signalfd_siginfo info{};
     if (read(signals_, &info, sizeof(info)) != sizeof(info)) return false;
@@ -190,17 +190,17 @@ class Recording {
       return false;
     }
     if (child_ != nullptr) {
-      // The terminal, and who signalled the process group, has signalled the command already;
-      // others signalled only us. What it does about it is its own affair: the recording ends with
-      // it.
+      // Signals of the terminal, and those to the process group, have reached the command already;
+      // others only reached this process and are forwarded. It is up to the command how it reacts:
+      // the recording ends with it.
       const bool of_terminal =
           info.ssi_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP);
       if (!of_terminal && !group_->Saw(signal)) child_->Kill(signal);
       return false;
     }
-    // Without a command it is ours to obey. nohup had a hangup ignored, whoever sends it; a
-    // script's & has the terminal's keys ignored, but who sends an interrupt to this very process
-    // means it.
+    // Without a command, this process obeys the signal itself. With nohup, SIGHUP is ignored
+    // regardless of its sender. A script's & only makes the terminal's keys ignored: an interrupt
+    // that is sent to this very process is meant.
     if (WasIgnored(signal) && (signal == SIGHUP || info.ssi_code == SI_KERNEL)) return false;
     interrupted_by_ = signal;
     return true;
@@ -236,7 +236,7 @@ class Recording {
     return good && placed_ ? kOk : kFailed;
   }
 
-  // The size of the trace once it is packed; none if it stays as it is.
+  // Returns the size of the packed trace, or nullopt if it was not packed.
   std::optional<uint64_t> Pack() {
     const std::string& output = options_.record.output;
     if (!options_.pack || !files_.is_file() || !placed_) return std::nullopt;
@@ -277,7 +277,7 @@ class Recording {
     if (!error.empty() && !reported_failure_) {
       Fail(kFailed, error);
     } else if (options_.quiet) {
-      // The exit status and what was said before must do.
+      // The exit status and earlier messages suffice.
     } else if (!error.empty()) {
       Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.record.output, size, lost));
     } else {
@@ -307,12 +307,13 @@ Result<std::unique_ptr<CaptureSession>> StartIn(std::unique_ptr<ServiceClient> s
                                                 const RecordOptions& record,
                                                 const TraceFiles& files) {
   const Status begun = service->Begin(StartCommand(record), files.fds());
-  // One that is gone already is noticed, and looked for again, where the answer is waited for.
+  // If the daemon is already gone, this is noticed when waiting for the answer, and another one is
+  // searched.
   if (!begun.ok() && !service->again()) return begun;
   return std::unique_ptr<CaptureSession>(std::move(service));
 }
 
-// By the service where there is one, for options that it takes. Null: there is none.
+// Uses the service if there is one and it supports the options. Returns null if there is none.
 Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options,
                                                        const TraceFiles& files) {
   const RecordOptions& record = options.record;
@@ -332,7 +333,7 @@ Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options,
   return StartIn(std::move(service).value(), record, files);
 }
 
-// By the daemon of another private recording, if there is one. Null: there is none.
+// Uses the daemon of another private recording. Returns null if there is none.
 Result<std::unique_ptr<CaptureSession>> BeginWithOthers(const RecordOptions& record,
                                                         const TraceFiles& files) {
   if (record.share.empty()) return std::unique_ptr<CaptureSession>();
@@ -351,8 +352,8 @@ Result<std::unique_ptr<CaptureSession>> Begin(const Options& options, const Trac
   return std::unique_ptr<CaptureSession>(new DaemonClient(std::move(daemon).value()));
 }
 
-// Of several that begin at the same moment one has the daemon that the others join; and that may
-// end between being found and being asked.
+// If several recordings begin at the same time, one has the daemon that the others join. This
+// daemon may end between being found and being asked.
 int RecordSomewhere(const Options& options, TraceFiles* files, int signals,
                     const std::vector<int>& processes, int* killed_by) {
   constexpr int kTries = 200;
@@ -412,7 +413,7 @@ int RunRecord(const Options& options) {
   return status;
 }
 
-// 1.5s, 200ms, 2m; seconds without a unit. Negative when it is none of these.
+// Parses 1.5s, 200ms or 2m, or seconds without a unit. Returns a negative number for anything else.
 double ParseSeconds(const std::string& text) {
   size_t used = 0;
   double value = -1;

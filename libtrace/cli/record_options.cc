@@ -13,11 +13,12 @@
 namespace acceltrace::cli {
 namespace {
 
-// As the service has them (docs/daemon.md).
+// The same as in the service (docs/daemon.md).
 constexpr uint32_t kMaxFiles = 16;
 constexpr uint32_t kRotatedFiles = 8;
 constexpr uint32_t kTriggeredFiles = 4;
-// Of the command, as a line to the service has it: with all else it stays below the line's limit.
+// Limits the command's part of a line to the service, so that the whole line stays within its
+// limit.
 constexpr size_t kCommandBytes = 40 << 10;
 
 size_t EscapedBytes(const std::string& text) {
@@ -25,7 +26,8 @@ size_t EscapedBytes(const std::string& text) {
   return json(text).dump(-1, ' ', true, json::error_handler_t::replace).size();
 }
 
-// What the trace says was run: a very long command is run as it is and told by its beginning.
+// Returns the command for the trace. A very long command runs as it is, but only its beginning is
+// stored.
 std::vector<std::string> Told(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   size_t bytes = 0;
@@ -44,8 +46,8 @@ std::vector<std::string> Told(const std::vector<std::string>& command) {
   return words;
 }
 
-// When a thread slept is asked for unless it is told otherwise: who does not know takes waiting for
-// work. Of every thread of a machine it would be much, and it is no low overhead.
+// By default, records when threads slept, since otherwise waiting would be mistaken for work. For
+// all threads of a machine this would be too much, and it is not a low overhead.
 std::string Sources(const RecordOptions& options) {
   if (options.sources == "none") return "";
   if (!options.sources.empty()) return options.sources;
@@ -184,8 +186,8 @@ nlohmann::json StartCommand(const RecordOptions& options) {
   if (!options.probes.empty()) start["probes"] = options.probes;
   if (const std::string sources = Sources(options); !sources.empty()) start["sources"] = sources;
   if (options.stacks) start["stacks"] = true;
-  // Where the daemon runs they would be other files. Of an ordinary user the service takes none,
-  // and has no need to: it sees what a command has mapped.
+  // Paths are made absolute, since relative ones would be other files for the daemon. The service
+  // accepts none from an ordinary user, and does not need them: it sees what a command has mapped.
   const bool mapped = !options.command.empty() && geteuid() != 0;
   for (const std::string& library : options.libraries) {
     if (mapped) break;

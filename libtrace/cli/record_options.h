@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a recording is asked for on the command line, and how that is said to who records.
+// The command-line options of a recording, and their form for the recorder.
 #ifndef LIBTRACE_CLI_RECORD_OPTIONS_H_
 #define LIBTRACE_CLI_RECORD_OPTIONS_H_
 
@@ -21,25 +21,25 @@ struct RecordOptions {
   bool system = false, no_device = false, stacks = false;
   std::string rotate_size, rotate_time;
   std::vector<std::string> triggers;
-  uint32_t keep = 0;  // 0: the usual number
+  uint32_t keep = 0;  // 0 = the default
   std::vector<std::string> command;
-  // Of a daemon of its own only. share: where others may join it.
+  // Only for a private daemon. `share` is where others may join it.
   std::string priority, cpu, share;
 };
 
-// The options that a daemon of its own and the service have in common.
+// Adds the options that a private daemon and the service have in common.
 void AddRecordOptions(Verb* verb, RecordOptions* options);
-// --socket; *socket is the service's usual one.
+// Adds --socket, with the service's default for *socket.
 void AddSocketOption(Verb* verb, std::string* socket);
 
-// The files besides the output: further parts of a rotation, or those of triggers.
+// Returns the files in addition to the output: further parts of a rotation, or those of triggers.
 std::vector<std::string> MoreFiles(const RecordOptions& options);
-// Why these options do not go together; empty: they do.
+// Returns why the options cannot be combined; empty if they can.
 std::string FilesMisuse(const RecordOptions& options);
 
-// For `acceltraced --private`.
+// Returns the arguments for `acceltraced --private`.
 std::vector<std::string> DaemonArguments(const RecordOptions& options);
-// For the service: its "start" command, without the file.
+// Returns the "start" command for the service, without the file.
 nlohmann::json StartCommand(const RecordOptions& options);
 
 }  // namespace acceltrace::cli

@@ -8,7 +8,7 @@
 namespace acceltrace::cli {
 namespace {
 
-// What the recorder is asked for, in both ways; "": no sources.
+// Returns the sources that the recorder is asked for, checked in both forms; "" = none.
 std::string Asked(const RecordOptions& options) {
   const std::vector<std::string> words = DaemonArguments(options);
   const auto option = std::find(words.begin(), words.end(), "--sources");

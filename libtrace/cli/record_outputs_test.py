@@ -141,7 +141,7 @@ def the_commands_output_is_not_mixed_into_the_trace():
             with open(area.at("t.atrace"), "ab") as out:
                 return area.record(name, "echo", "TEXT", stdout=out, stderr=subprocess.PIPE,
                                    capture_output=False)
-        # What a file holds already stays.
+        # Existing contents of a file must be kept.
         area.unchanged([lambda: both("-"), lambda: both("/dev/stdout")], "has something in it")
         area.unchanged([lambda: both("t.atrace")], "same file as stdout")
 
@@ -218,7 +218,7 @@ def three_at_once_by_one_name():
             if old:
                 area.write("out", b"of before")
             started = at_once(area, ("-o", "out"))
-            # Two of them have ended before the command of the third one does.
+            # Two of them must end before the command of the third one does.
             while sum(each.poll() is None for each in started) > 1:
                 time.sleep(0.05)
             area.write("go", b"")
@@ -283,7 +283,8 @@ def a_recorder_that_is_killed_leaves_what_it_had_under_its_name():
                 os.kill(pid, signal.SIGKILL)
         done = area.run("report", "--json", "out")
         assert done.returncode == 1 and done.stdout.startswith(b"{"), done
-        # And it is in nobody's way, once the kernel has closed the files of who was killed.
+        # It does not block later recordings, once the kernel has closed the files of the killed
+        # processes.
         while b"is writing it" in (again := area.record("out")).stderr:
             time.sleep(0.1)
         area.recorded(again, "out")
@@ -297,7 +298,7 @@ def a_file_that_may_not_grow():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         done = area.record("out", "sleep", "0.1", preexec_fn=limit)
         assert done.returncode == 1 and b"file size limit" in done.stderr, done
-        # A command has its own way with it.
+        # A command gets the signal's original action.
         text = area.record("two", "grep", "SigIgn", "/proc/self/status", preexec_fn=lambda:
                            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)).stdout
         plain = subprocess.run(["grep", "SigIgn", "/proc/self/status"], capture_output=True,
@@ -343,7 +344,7 @@ def by_the_service(area, service, client):
         lambda: area.run("start", *service, *pid, "-o", "old", "--device", "nosuch"),
         lambda: area.run("start", *service, *pid, "-o", "new", "--device", "nosuch"),
     ], "acceltrace: ")
-    # A client that hands over the file itself.
+    # Also try a client that passes the open file itself.
     before = area.everything()
     for more in ({"pids": [2**22 - 1], "no_device": True}, {"pids": [1], "devices": ["nosuch"]}):
         refuses(area, client, "old", "", **more)
@@ -354,7 +355,7 @@ def by_the_service(area, service, client):
     assert area.read("old.2") == b"of before"
     done = area.run("start", *service, *pid, "--no-device", "--ring", "1M", "-o", "old")
     assert done.returncode == 0, done
-    # While that goes on nobody else writes to it, whatever the way.
+    # During the recording, nothing else can write to the file by any means.
     trace = area.everything()["old"][:2]
     area.refused(area.record("old"), "is writing it")
     area.refused(area.record("old", options=service), "is writing it")

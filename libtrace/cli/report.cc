@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace report, acceltrace verify.
+// acceltrace report and acceltrace verify.
 #include "libtrace/analysis/report.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct Options {
   std::string file, ceilings;
   std::vector<std::string> sections;
   bool json = false, summary = false, full = false, all = false;
-  uint64_t stretches = 0;  // 0: not asked for
+  uint64_t stretches = 0;  // 0 = not requested
   Part selection;
   Arrangement arrangement;
 };
@@ -54,7 +54,8 @@ int PrintSummary(const Options& options, const analysis::Summary& summary) {
                                    options.file, summary.lost, summary.bad));
 }
 
-// Whether the report is to be of stretches: asked for, or what else would take long is not.
+// Returns true if the report should use stretches: if requested, or if the whole would take long
+// and is not requested.
 bool WantsStretches(const Options& options) {
   if (options.selection.any() || options.summary) return false;
   if (options.stretches > 0) return true;
@@ -62,7 +63,7 @@ bool WantsStretches(const Options& options) {
          options.ceilings.empty();
 }
 
-// Nothing if the trace has to be read as a whole.
+// Returns nullopt if the trace has to be read as a whole.
 std::optional<int> RunStretches(const Options& options) {
   const bool asked = options.stretches > 0;
   ExpectFile(options.file);
@@ -88,7 +89,7 @@ std::optional<int> RunStretches(const Options& options) {
                           fault ? analysis::CaveatsText(stretches->caveats) : stretches->text));
 }
 
-// Whether what is asked for shows no more than the answer has.
+// Returns true if the short answer has everything that is requested.
 bool AnswerDoes(const Options& options) {
   if (options.json || options.full) return false;
   for (const view::Section& section : view::Sections()) {
@@ -138,7 +139,7 @@ int RunReport(const Options& options) {
   return wrote != kOk ? wrote : VerdictStatus(options.file, report.verdict);
 }
 
-// Who asks for a part of a trace misses packets that its index places elsewhere.
+// If a part of a trace is requested, packets are missing that the index places elsewhere.
 void CheckIndex(const std::string& file, const stream::ReadStats& read,
                 std::vector<analysis::Finding>* findings) {
   const auto index = stream::FileIndex::Open(file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace serve: the page of a whole trace, from this machine to this machine.
+// acceltrace serve: serves the page of a whole trace, on this machine only.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -36,14 +36,14 @@ namespace {
 constexpr size_t kMostTracks = 1000;
 
 struct Options {
-  std::string file, other;  // other: to be compared with
+  std::string file, other;  // `other` is compared with it
   uint16_t port = 0;
   uint64_t query_seconds = QueryRunner::kSeconds;
   bool no_browser = false, live = false;
   Part selection;
 };
 
-// Of the page's times, which are fractions at times.
+// Parses times of the page, which may be fractions.
 bool ParseTime(const std::string& text, int64_t* time) {
   const char* begin = text.data();
   const auto [end, error] = std::from_chars(begin, begin + text.size(), *time);
@@ -116,7 +116,7 @@ HttpAnswer Handle(const view::PageSource& source, const HttpRequest& request) {
   return NotThere();
 }
 
-// What asks for the tables, and for queries over them.
+// Handles requests for the tables and for queries on them.
 std::optional<HttpAnswer> HandleQuery(const model::Model& model, QueryRunner* queries,
                                       const HttpRequest& request) {
   const Arguments arguments(request);
@@ -137,7 +137,7 @@ std::optional<HttpAnswer> HandleQuery(const model::Model& model, QueryRunner* qu
   return answer ? HttpAnswer{200, "", *answer} : NotThere();
 }
 
-// What does something: all else is only read.
+// Returns the requests for an action; all others only read.
 std::set<std::string> Posts() {
   std::set<std::string> posts;
   for (const std::string side : {"", "a/", "b/"}) {
@@ -146,8 +146,8 @@ std::set<std::string> Posts() {
   return posts;
 }
 
-// Shows the address in the user's browser. Not on a command line, where all users of the machine
-// could read it: in a file that only this user may.
+// Opens the address in the user's browser. The address must not be on a command line, which all
+// users of the machine can read, so it is in a file that only this user can read.
 class BrowserPage {
  public:
   explicit BrowserPage(const std::string& url) {
@@ -180,7 +180,7 @@ class BrowserPage {
   }
 
  private:
-  // Twice forked, so that it is not ours to wait for.
+  // Forks twice, so that the browser is not a child to wait for.
   void Open() const {
     const pid_t child = fork();
     if (child < 0) return;
@@ -198,7 +198,8 @@ class BrowserPage {
   std::string folder_, file_;
 };
 
-// What ends the program is waited for; no thread of the server's gets it.
+// The main thread waits for the signals that end the program; the server's threads must not get
+// them.
 int BlockSignals() {
   sigset_t set;
   sigemptyset(&set);
@@ -209,7 +210,7 @@ int BlockSignals() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// said: called when the address was printed.
+// Calls `said` when the address has been printed.
 template <typename Said>
 int Serve(const Options& options, int signals, HttpServer::Handle handle, const Said& said) {
   const auto server = HttpServer::Start(options.port, std::move(handle), Posts());
@@ -244,7 +245,8 @@ int ServeWhole(const Options& options) {
   return status;
 }
 
-// Two traces: the page of each below a/ and b/, in frames of one that says what differs.
+// Serves two traces: their pages are below a/ and b/, in frames of a page that shows the
+// differences.
 int ServeBoth(const Options& options) {
   int loading = kFailed;
   const auto compared = Compare(options.file, options.other, options.selection,
@@ -280,7 +282,7 @@ int ServeLive(const Options& options) {
   if (signals < 0) return Fail(kFailed, "cannot wait for signals");
   const auto live = LiveTrace::Open(options.file);
   if (!live.ok()) return Fail(kFailed, live.message());
-  // There is nothing to show before something came.
+  // Wait until there is something to show.
   pollfd ended = {signals, POLLIN, 0};
   SilenceNote silence(options.file);
   while ((*live)->Now() == nullptr) {

@@ -139,7 +139,7 @@ def other_sites_are_refused(server):
     assert server.ask(page + "event?s=command.3", Sec_Fetch_Site="same-origin")[0] == 200
     assert server.ask(page, Sec_Fetch_Site="none", Sec_Fetch_Mode="navigate",
                       Sec_Fetch_Dest="document")[0] == 200
-    # No other site is allowed to read.
+    # No other site may read it.
     _, headers, _ = server.ask(page, Origin="http://evil.example")
     assert not any(name.lower().startswith("access-control") for name in headers)
 
@@ -162,7 +162,7 @@ def only_reading_and_only_what_there_is(server):
     for event in ("command.99999999999999999999", "command.-1", "command", "nonsense.1", "",
                   "command.1.1", "command.1e3"):
         assert server.ask(page + "event?s=" + event)[2] == "null", event
-    # As much as the answer is bounded, whatever is asked for.
+    # The answer is bounded whatever is requested.
     status, _, text = server.ask(page + "window?from=-2000000000000000000&to=2000000000000000000"
                                  "&pixels=2000000000000000000")
     assert status == 200 and len(text) < 2_000_000, (status, len(text))
@@ -226,7 +226,7 @@ def a_query_without_end_is_cancelled_and_few_run_at_once(server):
     for path in ("answer", "answer?id=", "answer?id=-1", "answer?id=x"):
         assert server.ask(page + path)[0] == 400, path
     assert server.ask(page + "answer?id=12345")[0] == 404
-    # None is left behind, of those that were cancelled nor of the others.
+    # No process may be left over, from cancelled queries or others.
     with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children",
               encoding="ascii") as file:
         assert file.read().split() == []
@@ -238,7 +238,7 @@ def a_query_that_takes_too_long_is_ended(_):
         found = answer_of(server, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
                           "SELECT max(i) FROM n")
         assert found["state"] == "limit" and "more than 1 s" in found["message"], found
-        # And with one that goes on the server ends at once.
+        # The server must also end at once while a query is running.
         page = f"/{server.token}/"
         server.ask(page + "query", method="POST", body="SELECT 1")
 
@@ -284,7 +284,7 @@ def large_and_malformed_requests_end_there(server):
                  f"GET {page} HTTP/1.1\r\n\r\n".encode(),
                  f"GET {page} HTTP/1.1\r\n{host}{host}Host: evil\r\n\r\n".encode()[:40]):
         assert b" 200 " not in server.raw(data)[:15], data
-    # A body that is announced is neither read nor waited for.
+    # The announced body must be neither read nor waited for.
     got = server.raw(f"POST {page} HTTP/1.1\r\n{host}Content-Length: 99999999999\r\n\r\nx".encode(),
                      silent_s=60)
     assert got[9:12] in (b"405", b"413", b"400"), got[:100]
@@ -309,7 +309,8 @@ def slow_ones_and_many_do_not_keep_others_waiting(server):
             more = stack.enter_context(server.connect())
             with contextlib.suppress(OSError):
                 more.sendall(b"G")
-        # Each of them is sent something now and then, so that none is idle; still they end.
+        # Each connection gets some bytes from time to time, so that none is idle; they must end all
+        # the same.
         open_ones, waited = set(slow), 0
         while open_ones and waited < 60:
             time.sleep(0.5)

@@ -21,9 +21,9 @@ using nlohmann::json;
 struct Options {
   RecordOptions record;
   std::string socket, output;
-  uint64_t session = 0;  // 0: the only one
+  uint64_t session = 0;  // 0 = the only one
   bool json = false;
-  bool named = false;  // the output, by -o
+  bool named = false;  // the output was given by -o
 };
 
 Result<std::unique_ptr<ServiceClient>> Connect(const std::string& socket) {
@@ -55,7 +55,7 @@ Result<json> Sessions(ServiceClient* client) {
   return sessions;
 }
 
-// The session that was named, or the only one that there is.
+// Returns the given session, or the only one.
 Result<uint64_t> Choose(ServiceClient* client, const Options& options) {
   if (options.session != 0) return options.session;
   const auto sessions = Sessions(client);

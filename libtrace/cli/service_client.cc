@@ -20,8 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kStartMs = 60'000;   // to read the kernel's symbols and begin
-constexpr int kAnswerMs = 60'000;  // of everything else
-constexpr int kStopMs = 600'000;   // to write what it has to the disk
+constexpr int kAnswerMs = 60'000;  // for everything else
+constexpr int kStopMs = 600'000;   // to write its data to the disk
 constexpr size_t kMaxLineBytes = 64 << 10;
 
 using Clock = std::chrono::steady_clock;
@@ -35,7 +35,7 @@ int LeftMs(Clock::time_point deadline) {
 
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Connect(const std::string& socket_path) {
   const int fd = stream::ConnectSocket(socket_path);
-  // Nobody listens there, or never has.
+  // No process listens there.
   if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR) {
     return std::unique_ptr<ServiceClient>();
   }
@@ -144,7 +144,7 @@ std::optional<Result<json>> ServiceClient::Receive(uint64_t id, int timeout_ms, 
     }
     const json answer = json::parse(*line, nullptr, false);
     if (!answer.is_object()) return Status::Error("the capture service speaks another protocol");
-    // Refused connections get the error before any command.
+    // A refused connection gets its error before any command.
     const json of = answer.value("id", json());
     const bool failed = answer.value("ok", json()) == false;
     if (of != id && !(failed && of == 0)) {

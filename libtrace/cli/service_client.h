@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client of the capture service (docs/daemon.md, "The service"). What it answers is
-// checked: another program may sit behind the socket.
+// A client of the capture service (docs/daemon.md, "The service"). The answers are checked, since
+// the socket may belong to another program.
 #ifndef LIBTRACE_CLI_SERVICE_CLIENT_H_
 #define LIBTRACE_CLI_SERVICE_CLIENT_H_
 
@@ -20,22 +20,22 @@ inline constexpr char kServiceSocket[] = "/run/acceltrace/acceltraced.sock";
 
 class ServiceClient final : public CaptureSession {
  public:
-  // Null if no service is there. Errors: there is one that this user may not talk to.
+  // Returns null if there is no service, and an error if this user may not use it.
   static Result<std::unique_ptr<ServiceClient>> Connect(const std::string& socket);
-  // The same of a private daemon, of this user or root, which may end at any time before the
+  // Does the same for a private daemon, of this user or root, which may end at any time before the
   // recording has begun.
   static Result<std::unique_ptr<ServiceClient>> Join(const std::string& socket);
   ServiceClient(const ServiceClient&) = delete;
   ServiceClient& operator=(const ServiceClient&) = delete;
   ~ServiceClient() override;
 
-  // One command and its answer. files: sent along. Errors are the service's own words.
+  // Sends a command with files and returns its answer. Errors have the service's own text.
   Result<nlohmann::json> Ask(nlohmann::json command, const std::vector<int>& files = {});
 
-  // Asks for a recording into these open files.
+  // Requests a recording into these open files.
   Status Begin(nlohmann::json start, const std::vector<int>& files);
   uint64_t session() const { return session_; }
-  // One that goes on already.
+  // Uses a running recording.
   void Use(uint64_t session) { session_ = session; }
 
   int fd() const override { return fd_; }
@@ -52,10 +52,10 @@ class ServiceClient final : public CaptureSession {
  private:
   ServiceClient() = default;
   Result<uint64_t> Send(nlohmann::json command, const std::vector<int>& files);
-  // The answer to `id`, or why there is none; nothing if also_fd can be read first. What came
-  // unasked is taken in.
+  // Returns the answer to `id`, or an error if there is none, or nullopt if also_fd is readable
+  // first. Handles unsolicited messages.
   std::optional<Result<nlohmann::json>> Receive(uint64_t id, int timeout_ms, int also_fd);
-  // The next line; nothing when the service is gone or silent, or also_fd can be read.
+  // Returns the next line, or nullopt if the service is gone or silent, or also_fd is readable.
   std::optional<std::string> ReadLine(int timeout_ms, int also_fd);
   void Note(const nlohmann::json& event);
 

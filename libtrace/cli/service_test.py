@@ -90,7 +90,7 @@ def record_by_the_service():
         equal((trace["footer"], trace["rows"]["api"], trace["losses"] if "losses" in trace else {}),
               (True, fired(text)["calls"], {}))
         equal(sessions(), [])
-        # The command's own end, what cannot be, and a stdout that is a file.
+        # Covers the end of a command, impossible requests, and stdout as a file.
         done = subprocess.run([ACCELTRACE, "record", "--socket", SOCKET, "-q", "-o", path("seven"),
                                *NO_DEVICE, "--", "sh", "-c", "exit 7"], check=False)
         equal(done.returncode, 7)
@@ -134,7 +134,7 @@ def start_status_snapshot_stop():
         equal([(str(each["session"]), each["state"], each["user"]) for each in found],
               [(number, "running", 0), (other, "running", 0)])
         equal(len(verb("status").splitlines()), 2)
-        # Which one is not guessed.
+        # It must not guess which session is meant.
         said = verb("stop", status=1)
         assert number in said and other in said, said
         said = verb("snapshot", other, "-o", path("none"), status=1)
@@ -168,7 +168,7 @@ def several_files_by_the_service():
         equal(sorted(name for name in os.listdir(FOLDER.name) if name.startswith("hit.")),
               ["hit.atrace", "hit.trigger-1.atrace"])
         equal(summary(path("hit.trigger-1.atrace"))["stop_reason"], "trigger begin:step 3")
-        # Nothing stays of a recording that there is not.
+        # A recording that fails to start leaves nothing.
         said = verb("start", "-o", path("never.atrace"), "--pid", str(os.getpid()), "--device",
                     "nosuch", "--rotate-time", "2s", status=1)
         assert "nosuch" in said or "no accelerator" in said, said
@@ -208,7 +208,7 @@ def a_service_that_goes_away():
                                    f'"{APP}" 100; touch "{path("ran")}"; read -r line'],
                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True)
-        # Before its command runs it could still leave without a file.
+        # Before its command runs, it could still end without leaving a file.
         until(lambda: os.path.exists(path("ran")))
         service.daemon.terminate()
         _, said = client.communicate(timeout=120)

@@ -103,7 +103,7 @@ def those_that_join_outlive_the_first():
     equal(len(daemons()), 1)
     assert "0 lost" in first.finish()
     equal(len(daemons()), 1)
-    # One that comes now is served by the same daemon.
+    # A later recording must be served by the same daemon.
     fourth = Record("fourth", "--overhead", "low")
     equal(len(daemons()), 1)
     for each in (second, third, fourth):
@@ -171,7 +171,7 @@ def several_begin_at_the_same_moment():
 @case
 def whatever_a_recording_of_its_own_could_do():
     first = Record("first")
-    # Into a pipe; several files; a snapshot; a library that is named from where the client is.
+    # Covers a pipe, several files, a snapshot, and a library whose path is relative to the client.
     done = subprocess.run([*arguments("-", "-q"), "--", APP, "50"], stdout=subprocess.PIPE,
                           check=True)
     with open(path("piped"), "wb") as file:
@@ -226,7 +226,7 @@ def another_users_socket_is_not_used():
     os.waitpid(other, 0)
     equal((done.returncode, done.stdout, os.path.exists(path("none"))), (1, "", False))
     assert "another user" in done.stderr, done
-    # Nor is a place where others could put one.
+    # A place where other users could create one is not used, either.
     os.unlink(name)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     equal(done.returncode, 0)

@@ -88,7 +88,7 @@ def nohup_keeps_a_command_alive():
             process.send_signal(signal.SIGHUP)
             time.sleep(0.1)
         assert process.wait(timeout=LIMIT_S) == 4
-    # A command that asks for it has it all the same.
+    # A command that sets a handler must receive the signal all the same.
     counting = Counting(RECORDED, ["HUP"], **unheard)
     counting.process.send_signal(signal.SIGHUP)
     assert counting.finish()[:2] == (0, b"[1]\n")
@@ -116,7 +116,8 @@ def nohup_keeps_a_recording_alive():
 
 @case
 def an_interrupt_for_a_scripts_background_recording_ends_it():
-    # The shell has it ignored in what a script begins with &, as `acceltrace record --pid N &`.
+    # A shell script starts a background process with the signal ignored, as `acceltrace record
+    # --pid N &`.
     with subprocess.Popen(["sleep", "60"]) as recorded:
         script = [*shell('"$@" & echo $!; wait $!', *RECORD[:-1], path("behind"), "--pid"),
                   str(recorded.pid)]
@@ -200,7 +201,7 @@ class Terminal:
 def at_terminals(talk):
     """What is said in a talk at a terminal with a command, plain and recorded."""
     said = []
-    # A recorder that the terminal has left may still be at its end when the next one begins.
+    # A recorder whose terminal is gone may still be ending when the next one begins.
     at_terminals.number += 1
     recorded = [*RECORD[:-1], path(f"trace-{at_terminals.number}"), "--", ""]
     for prefix in ("", " ".join(recorded)):
@@ -224,7 +225,7 @@ def an_interrupt_of_the_terminal_arrives_once_and_ends_it():
         terminal.type("\x03")
         terminal.expect("$ ")
         return terminal.ask("echo")
-    # bash gives up what stands behind, as the command died of it.
+    # bash skips the rest of the line, since the command was killed by the signal.
     at_terminals(talk)
 
     def count(terminal, prefix):

@@ -24,11 +24,11 @@ namespace {
 
 constexpr off_t kAtOnceBytes = 8 << 20;
 
-// A file of no name, mapped as a whole. Memory is taken from its beginning on and never given
-// back: jemalloc keeps what is freed for what is allocated next.
+// An unnamed file that is mapped as a whole. Memory is taken from its beginning on and never given
+// back: jemalloc reuses what is freed.
 struct Region {
   int fd = -1, statm = -1;
-  uint64_t resident_bytes = 0;  // that it may have
+  uint64_t resident_bytes = 0;  // its limit
   char* base = nullptr;
   size_t room = 0;
   std::mutex growing;
@@ -48,14 +48,13 @@ uint64_t ResidentBytes() {
   return std::strtoull(second, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// What this process has no more pages of is still in the kernel's cache of the file, or on the
-// disk; touching it brings it back.
+// Pages that this process unmaps are still in the kernel's page cache or on the disk, and come back
+// when they are used.
 void Trim() {
   if (ResidentBytes() > region.resident_bytes) madvise(region.base, region.used, MADV_DONTNEED);
 }
 
-// Called by jemalloc, so that nothing may be allocated in these (jemalloc(3),
-// arena.<i>.extent_hooks).
+// These are called by jemalloc, so they must not allocate (jemalloc(3), arena.<i>.extent_hooks).
 void* Take(extent_hooks_t*, void* wanted, size_t size, size_t alignment, bool* zero, bool* commit,
            unsigned) {
   const std::lock_guard lock(region.growing);
@@ -63,7 +62,7 @@ void* Take(extent_hooks_t*, void* wanted, size_t size, size_t alignment, bool* z
   const size_t at = ((base + region.used + alignment - 1) & ~(alignment - 1)) - base;
   if (at > region.room || size > region.room - at) return nullptr;
   if (wanted != nullptr && wanted != region.base + at) return nullptr;
-  // A page that the disk has no room for would be a signal when it is touched.
+  // Reserve disk space, since using a page without it would raise a signal.
   int failed = 0;
   do {
     failed = fallocate(region.fd, 0, static_cast<off_t>(at), static_cast<off_t>(size));
@@ -75,7 +74,7 @@ void* Take(extent_hooks_t*, void* wanted, size_t size, size_t alignment, bool* z
   return region.base + at;
 }
 
-// True: it is kept.
+// Returning true means that the memory is kept.
 bool GiveBack(extent_hooks_t*, void* at, size_t size, bool, unsigned) {
   return region.Has(at) || munmap(at, size) != 0;
 }
@@ -89,7 +88,7 @@ bool Merge(extent_hooks_t*, void* a, size_t, void* b, size_t, bool, unsigned) {
 
 extent_hooks_t hooks = {Take, GiveBack, Destroy, nullptr, nullptr, nullptr, nullptr, Split, Merge};
 
-// -1, with errno.
+// Returns -1 with errno set if it fails.
 int OpenUnnamed(const std::string& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
@@ -99,7 +98,8 @@ int OpenUnnamed(const std::string& folder) {
   return named;
 }
 
-// What is there already is touched again and again, without a call of Take().
+// Existing memory is used again and again without calls of Take(), so the limit is also enforced
+// regularly.
 void Watch(std::stop_token stop) {
   constexpr std::chrono::milliseconds kEach(5);
   std::mutex mutex;
@@ -120,11 +120,11 @@ Status MapRegion(uint64_t most_bytes) {
     return Status::Error(fmt::format("no file for memory in {}: {}: set TMPDIR to another folder",
                                      folder, std::strerror(error)));
   };
-  // Beyond the limit on a file's size there would be a signal.
+  // Exceeding the limit on file sizes would raise a signal.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < most_bytes) return failed(EFBIG);
   region.fd = OpenUnnamed(folder);
-  // Some file systems cannot say beforehand whether there is room.
+  // Some file systems cannot reserve space.
   if (region.fd < 0 || fallocate(region.fd, 0, 0, kAtOnceBytes) != 0 ||
       ftruncate(region.fd, static_cast<off_t>(most_bytes)) != 0) {
     return failed(errno);
@@ -146,14 +146,14 @@ Status SpillBeyond(uint64_t resident_bytes, uint64_t most_bytes) {
   region.resident_bytes = resident_bytes;
   const Status mapped = MapRegion(most_bytes);
   if (!mapped.ok()) return mapped;
-  // There is an arena for large ones, from the first of them on.
+  // jemalloc makes the arena for large allocations at the first of them.
   void* volatile large = std::malloc(9 << 20);
   std::free(large);
   unsigned arenas = 0;
   size_t size = sizeof arenas;
   mallctl("arenas.narenas", &arenas, &size, nullptr, 0);
   for (unsigned i = 0; i < arenas; ++i) {
-    // So much at once, and no more each time, so that Take() sees what is touched.
+    // Limit how much an arena grows at a time, so that Take() is called often enough.
     size_t most_at_once = kAtOnceBytes;
     mallctl(fmt::format("arena.{}.retain_grow_limit", i).c_str(), nullptr, nullptr, &most_at_once,
             sizeof most_at_once);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bound on memory for what has to hold a whole trace: its tables lie in a file that is mapped,
-// and what was not touched for a while is left to the kernel, which writes it to the disk when
-// others need the memory.
+// Limits memory when a whole trace must be loaded: its tables are in a mapped file, and pages that
+// were not used for a while are left to the kernel, which writes them to the disk when memory is
+// needed.
 #ifndef LIBTRACE_CLI_SPILL_H_
 #define LIBTRACE_CLI_SPILL_H_
 
@@ -12,10 +12,10 @@
 
 namespace acceltrace::cli {
 
-// What is allocated from now on, until the process ends, takes no more resident memory than about
-// `resident_bytes`, at any time; no more than `most_bytes` may be allocated. The file has no name,
-// and lies in TMPDIR, or in /var/tmp: /tmp is memory on many machines. A full disk is memory that
-// cannot be had (std::bad_alloc). An error leaves everything as it was. Once in a process.
+// Limits the resident memory of later allocations to about `resident_bytes` at any time, and their
+// total to `most_bytes`, until the process ends. The file has no name and is in TMPDIR or in
+// /var/tmp, since /tmp is in memory on many machines. If the disk is full, allocations fail
+// (std::bad_alloc). After an error, nothing has changed. Must be called at most once per process.
 Status SpillBeyond(uint64_t resident_bytes, uint64_t most_bytes);
 
 }  // namespace acceltrace::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is allocated beyond a bound is in a file, and is what was written there. Each case is a
-// process of its own, since that is for good.
+// Memory beyond a limit is in a file and keeps its contents. Each case runs in its own process,
+// since spilling cannot be undone.
 #include "libtrace/cli/spill.h"
 
 #include <fcntl.h>
@@ -25,10 +25,10 @@ namespace {
 
 constexpr uint64_t kMost = uint64_t{1} << 40;
 constexpr size_t kBound = 64 << 20, kBlock = 1 << 20, kBlocks = 400;
-// The program itself, and what is touched between two looks.
+// Allows for the program itself, and for what is used between two checks.
 constexpr size_t kBeside = 48 << 20;
 
-// A line of /proc/self/status, in bytes.
+// Returns a line of /proc/self/status in bytes.
 size_t Memory(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -52,14 +52,14 @@ bool WhatIsAllocatedStaysWithinTheBound() {
       if (blocks[b][i] != b * kBlock + i) return false;
     }
   }
-  // All of it was touched: whoever watches lets go of it, sooner or later.
+  // All of it was used; it is released by the thread that watches, sooner or later.
   for (int round = 0; round < 60'000 && Memory("VmRSS") > kBound; ++round) usleep(1000);
   return Memory("VmRSS") <= kBound;
 }
 
 bool WhatIsFreedIsTakenAgain() {
   if (!SpillBeyond(kBound, 4 * kBlocks * kBlock).ok()) return false;
-  // More than there is room for, one after the other; by two threads.
+  // Allocates more in total than the limit, by two threads.
   const auto run = [] {
     for (size_t b = 0; b < 8 * kBlocks; ++b) {
       const std::unique_ptr<char[]> block(new char[kBlock]);
@@ -75,7 +75,7 @@ bool WhatIsFreedIsTakenAgain() {
 bool MoreThanThereIsRoomForIsMemoryThatCannotBeHad() {
   if (!SpillBeyond(kBound, 32 * kBlock).ok()) return false;
   try {
-    // Used, or the compiler may leave it out.
+    // Use the memory, or the compiler may remove the allocation.
     const std::vector<char> block(64 * kBlock, 'x');
     asm volatile("" : : "r"(block.data()) : "memory");
     return false;

@@ -34,7 +34,7 @@ std::string_view Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What the locale says; where nothing is set, as nearly every terminal does today.
+// Depends on the locale; if none is set, assumes UTF-8, as nearly every terminal uses it.
 bool SpeaksUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = Environment(name);
@@ -152,7 +152,8 @@ uint64_t ExpectFile(const std::string& path) {
 
 namespace {
 
-// Of those in a file's folder that acceltrace record named itself, empty: there is none.
+// Returns the newest file in the folder with a default name of acceltrace record, or an empty
+// string.
 std::string NewestTrace(const std::string& path) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(path).parent_path();

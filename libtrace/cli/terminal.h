@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the output goes to.
+// Writes to the terminal or to where the output goes instead.
 #ifndef LIBTRACE_CLI_TERMINAL_H_
 #define LIBTRACE_CLI_TERMINAL_H_
 
@@ -20,25 +20,25 @@
 
 namespace acceltrace::cli {
 
-// Colours, width and characters of stdout: COLUMNS or what the terminal says, 80 when piped;
-// colours on a terminal only, and not with NO_COLOR or TERM=dumb; ASCII where the locale has
-// nothing else.
+// Returns the colours, width and character set of stdout. The width is COLUMNS, or that of the
+// terminal, or 80 in a pipe. Colours are only used on a terminal, unless there is NO_COLOR or
+// TERM=dumb. Text is ASCII if the locale has nothing else.
 view::Style StdoutStyle();
-// A variable of the environment, empty if it is not set.
+// Returns an environment variable, or an empty string if it is not set.
 std::string_view Environment(const char* name);
 bool SpeaksUtf8();
 
-// A text for people, as wide and in the characters that stdout takes.
+// Prints text for people in the width and character set of stdout.
 Status PrintText(std::string_view text);
 
-// JSON to stdout. On a terminal what Printable() replaces in text for people is written as \uXXXX,
-// which says the same.
+// Prints JSON to stdout. On a terminal, characters that Printable() would replace are written as
+// \uXXXX, which is equivalent.
 Status PrintJson(std::string_view text);
 
-// A progress bar on stderr, when that is a terminal and the work takes long.
+// A progress bar on stderr, if that is a terminal and the work takes long.
 class Progress {
  public:
-  // total 0 = unknown.
+  // total 0 = not known.
   Progress(std::string what, uint64_t total);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -53,8 +53,8 @@ class Progress {
   bool terminal_;
 };
 
-// Says once on stderr what is waited for, when `path`, which is no regular file, has given nothing
-// for some seconds: until Came(), or the end of this.
+// Notes once on stderr what is being waited for, if `path`, which is not a regular file, has sent
+// nothing for some seconds. Ends with Came() or this object.
 class SilenceNote {
  public:
   explicit SilenceNote(const std::string& path);
@@ -70,13 +70,14 @@ class SilenceNote {
   std::thread thread_;
 };
 
-// Findings in one line: the first, and how many more.
+// Returns the first finding and the number of others on one line.
 std::string FindingsText(const std::vector<analysis::Finding>& findings);
 
-// Before a trace is read in part (allocator.h); its size, 0 where there is none. LoadTrace does it.
+// Prepares for reading a trace in part (allocator.h). Returns its size, or 0 if it has none.
+// LoadTrace does this itself.
 uint64_t ExpectFile(const std::string& path);
 
-// Reads a trace with a progress bar; of more rows than that none.
+// Reads a trace with a progress bar; fails if it has more rows.
 Result<std::unique_ptr<model::Model>> LoadTrace(const std::string& path,
                                                 uint64_t max_rows = model::LoadOptions().max_rows,
                                                 bool checks_only = false,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltrace top: what goes on now, in a terminal.
+// acceltrace top: shows current activity in a terminal.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -34,7 +34,7 @@ struct Options {
   std::string source = kDefaultSource;
   uint64_t interval_ms = 1000;
   bool once = false;
-  uint64_t batch = 0;  // frames, 0: no end
+  uint64_t batch = 0;  // frames, 0 = no limit
 };
 
 std::string TextOf(const std::vector<std::string>& lines) {
@@ -43,7 +43,7 @@ std::string TextOf(const std::vector<std::string>& lines) {
   return text;
 }
 
-// CPU time of a process so far, below 0: not to be had.
+// Returns the CPU time of a process so far, or a negative number if it is not available.
 double CpuSeconds(pid_t pid) {
   if (pid <= 0) return -1;
   std::unique_ptr<FILE, int (*)(FILE*)> file(
@@ -62,10 +62,10 @@ double CpuSeconds(pid_t pid) {
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// A stream that is read while it is made, by a thread of its own.
+// A stream that is read by its own thread while it is written.
 class LiveInput {
  public:
-  // fd: closed at the end. peer: who makes the stream, 0: not known.
+  // `fd` is closed at the end. `peer` is the process that writes the stream, 0 = not known.
   LiveInput(int fd, pid_t peer, std::string name)
       : fd_(fd), peer_(peer), name_(std::move(name)), ended_fd_(eventfd(0, EFD_CLOEXEC)) {
     cpu_s_ = CpuSeconds(peer_);
@@ -81,7 +81,7 @@ class LiveInput {
   }
 
   int ended_fd() const { return ended_fd_; }
-  // Why there is no stream; empty: there is, or it has ended.
+  // Returns why there is no stream; empty if there is one or it has ended.
   std::string error() {
     const std::lock_guard lock(mutex_);
     return error_;
@@ -179,12 +179,12 @@ int RunLive(const Options& options, int fd, pid_t peer) {
   }
   close(timer);
   screen.End();
-  // A read of a pipe cannot be ended from here.
+  // The read of a pipe cannot be interrupted from here.
   if (peer < 0 && status == kOk) std::_Exit(kOk);
   return status;
 }
 
-// A recorded stream: its own time passes.
+// Shows a recorded stream in its own time.
 int RunFile(const Options& options) {
   auto reader = stream::Reader::Open(options.source);
   if (!reader.ok()) return Fail(kFailed, reader.message());

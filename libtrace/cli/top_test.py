@@ -27,7 +27,7 @@ ACCELTRACE = os.path.join(REPO, "build", "bin", "acceltrace")
 MAKE_TRACE = os.path.join(REPO, "build", "test", "make-page-trace")
 STEP = os.path.join(REPO, "tests", "golden", "step.atrace")
 WAIT_S = 60
-# All that the program may send to a terminal besides text.
+# All escape sequences that the program may send to a terminal.
 ESCAPES = re.compile(r"\x1b\[(\?1049[hl]|\?25[hl]|\?7[hl]|2J|H|K|J|0m|1m|2m|31;1m|32m|36m)")
 
 folder = tempfile.TemporaryDirectory()
@@ -70,7 +70,7 @@ class Server:
         while True:
             peer, _ = self.socket.accept()
             try:
-                # In pieces that are no packets.
+                # Send pieces that are not aligned with packets.
                 for at in range(0, len(self.data), 777):
                     peer.sendall(self.data[at:at + 777])
             except OSError:
@@ -126,7 +126,7 @@ def a_file_is_one_frame():
         assert wanted in done.stdout, (wanted, done.stdout)
     assert all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
     assert top(STEP, "--once").stdout == done.stdout
-    # Frames by the stream's own time.
+    # Frames follow the stream's own time.
     assert top(STEP, "--batch", "2", "--interval", "1ms").stdout.count("acceltrace top") <= 2
 
 
@@ -169,7 +169,7 @@ def no_colours_where_none_are_wanted():
     os.write(terminal.master, b"q")
     assert terminal.end() == 0
     assert not re.search(rb"\x1b\[[0-9;]*m", terminal.text), terminal.text
-    # A terminal that cannot move its cursor gets text, frame after frame.
+    # A terminal that cannot move its cursor gets successive frames of text.
     terminal = Terminal(server.path, "--interval", "100ms", TERM="dumb")
     terminal.read_until(b"PROCESS")
     terminal.process.send_signal(signal.SIGTERM)
@@ -203,7 +203,7 @@ def damage_and_misuse_are_one_line():
     server = Server("damaged.sock", bytes(data), True)
     done = top(server.path, "--interval", "100ms")
     assert (done.returncode, done.stderr) == (0, ""), done
-    # On a busy machine the first looks are at what came until then.
+    # On a busy machine, the first frames show what had arrived until then.
     _, found, last = done.stdout.rpartition("lost: ")
     assert found and not last.startswith("none"), done.stdout
     junk = Server("junk.sock", b"\x1b[2J" * 400_000, True)

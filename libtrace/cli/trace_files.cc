@@ -12,7 +12,8 @@
 namespace acceltrace::cli {
 namespace {
 
-// Of what has one reader and one end: what two write to it is mixed.
+// Returns true if both are the same stream (with one reader and one end), so that output to both
+// would be mixed.
 bool SameStream(int a, int b) {
   struct stat one {
   }, other{};

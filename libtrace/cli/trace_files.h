@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a recording: opened here, written by whoever records, in place once the recording
-// has certainly begun.
+// The files of a recording. They are opened here and written by the recorder, and get their names
+// once the recording has really begun.
 #ifndef LIBTRACE_CLI_TRACE_FILES_H_
 #define LIBTRACE_CLI_TRACE_FILES_H_
 
@@ -13,28 +13,28 @@
 
 namespace acceltrace::cli {
 
-// acceltrace-20261126-161500-4711.atrace for "acceltrace": no other recording's.
+// Returns a unique name such as acceltrace-20261126-161500-4711.atrace for "acceltrace".
 std::string DefaultTraceName(const std::string& begin);
 
 class TraceFiles {
  public:
-  // Nothing that is there is touched.
+  // Does not change existing files.
   static Result<TraceFiles> Open(const RecordOptions& options);
 
   std::vector<int> fds() const;
-  // A file that gets its name by Place(), not a pipe or what stdout is.
+  // Returns true for a file that gets its name by Place(), unlike a pipe or what stdout is.
   bool is_file() const { return files_.front().is_file(); }
-  // What the service may write.
+  // Returns true if the service can write the files.
   bool regular() const;
-  // What a command prints to stdout would be mixed with the trace.
+  // Returns true if output of a command on stdout would be mixed with the trace.
   bool takes_stdout() const { return takes_stdout_; }
 
-  // Whoever records has them by now.
+  // Must be called when the recorder has the files.
   void Close();
-  // The recording has begun: the trace gets its name, and what had it before is gone. On an error
-  // it stays where it is, which the message says.
+  // Must be called when the recording has begun: the trace replaces the file of its name. If this
+  // fails, it stays where it is, and the error says where.
   Status Place();
-  // The recording goes on without this process: nothing is removed at the end.
+  // The recording continues without this process, so nothing is removed at the end.
   void Leave();
 
  private:

@@ -2,8 +2,8 @@
 //
 // A verb of the command line and its options.
 //
-// CLI11 parses them. It is headers only, and ten seconds of each file that includes it; so verb.cc
-// and main.cc do, and nobody else.
+// They are parsed by CLI11, which is header-only and takes ten seconds to compile in each file that
+// includes it. Only verb.cc and main.cc do.
 #ifndef LIBTRACE_CLI_VERB_H_
 #define LIBTRACE_CLI_VERB_H_
 
@@ -21,32 +21,32 @@ class Option;
 
 namespace acceltrace::cli {
 
-// Valid as long as its verb is. Each property returns the option, for the next one.
+// Valid as long as its verb. Each setter returns the option, for chaining.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  // How help names its value; "": not at all.
+  // The name of its value in help; "" omits it.
   Option& TypeName(const std::string& name);
   Option& Required();
-  // Of one word each time that it is given.
+  // Takes one word each time that it is given.
   Option& OneWord();
-  // Given several times, all words count.
+  // If it is given several times, all words are used.
   Option& TakeAll();
-  // A word holds several values with this between them.
+  // A word may have several values separated by this.
   Option& Delimiter(char delimiter);
   Option& OneOf(const std::vector<std::string>& words);
   Option& Positive();
   Option& InRange(uint64_t least, uint64_t most);
   Option& InRange(int least, int most);
-  // A number with k, kb, M, ...: of 1,000 or 1,024.
+  // The value is a number with k, kb, M, ...: powers of 1,000 or 1,024.
   Option& Size(bool of_1000);
-  // A number with one of these units, which stand for factors; it is not left out.
+  // The value is a number with one of these units, which stand for factors. The unit is required.
   Option& Units(const std::vector<std::pair<std::string, uint64_t>>& units);
-  // Help shows the value that it has now.
+  // Help shows the present value.
   Option& ShowDefault();
   Option& Excludes(const Option& other);
-  // The heading in help that it stands under.
+  // The heading under which it is listed in help.
   Option& Group(const std::string& name);
 
  private:
@@ -55,22 +55,22 @@ class Option {
 
 class Verb {
  public:
-  // Not owned: the whole command line, or a verb.
+  // Does not own the app, which is the whole command line or a verb.
   explicit Verb(CLI::App* app) : app_(app) {}
 
-  // Owned by this one.
+  // The new verb is owned by this one.
   Verb* AddVerb(const std::string& name, const std::string& text);
-  // T: std::string, int, uint16_t to uint64_t, or a vector of std::string or uint32_t. Values
-  // outlive the parsing of the command line.
+  // T is std::string, int, uint16_t to uint64_t, or a vector of std::string or uint32_t. The values
+  // must outlive the parsing of the command line.
   template <typename T>
   Option AddOption(const std::string& name, T* value, const std::string& text);
-  // parse returns what is wrong with a word, or "".
+  // `parse` returns what is wrong with a word, or "".
   Option AddParsed(const std::string& name, std::function<std::string(const std::string&)> parse,
                    const std::string& text);
   Option AddFlag(const std::string& name, bool* value, const std::string& text);
   Option AddFlag(const std::string& name, std::function<void()> given, const std::string& text);
   void Footer(const std::string& text);
-  // When the command line was parsed and had this verb.
+  // Called after the command line was parsed, if it has this verb.
   void Callback(std::function<void()> chosen);
   bool given(const std::string& option) const;
 

@@ -122,7 +122,8 @@ def an_empty_table_of_an_absent_source_says_how_it_is_recorded():
             lines = done.stderr.splitlines()
             assert (done.returncode, len(lines)) == (0, 1), (table, done)
             assert f"{table} is empty" in lines[0] and how in lines[0], lines
-    # Once for a query, and not at all where there are rows, or none was left by a condition.
+    # The message appears once for a query, but not if there are rows or if a condition excluded
+    # them all.
     done = run("query", DEMO,
                "SELECT (SELECT count(*) FROM interrupts), count(*) FROM thread_states")
     assert len(done.stderr.splitlines()) == 1 and "; " in done.stderr, done
