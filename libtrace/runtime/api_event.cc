@@ -16,7 +16,7 @@ axlError_t CreateEvent(axlEvent_t* handle, unsigned flags) {
   return *handle ? axlSuccess : Fail(axlErrorLimit, "too many events: destroy some");
 }
 
-// Asks the driver even when the work is known to be done: it has the time.
+// Asks the driver for the time even if the work is known to be done.
 axlError_t CompletionTicks(const char* which, axlEvent_t handle, uint64_t correlation,
                            Event::Record* record, uint64_t* ticks) {
   std::shared_ptr<Event> event;
@@ -123,7 +123,7 @@ axlError_t axlEventElapsedTime(float* milliseconds, axlEvent_t start, axlEvent_t
     if (from.device != to.device)
       return Fail(axlErrorInvalidValue, "the events are of different devices (%d and %d)",
                   from.device->ordinal(), to.device->ordinal());
-    // The clock wraps at 2^bits: sign-extend the difference from there.
+    // The clock wraps at 2^bits, so sign-extend the difference from there.
     const uint32_t unused_bits = 64 - from.device->info().clock_bits;
     const int64_t ticks =
         static_cast<int64_t>((to_ticks - from_ticks) << unused_bits) >> unused_bits;

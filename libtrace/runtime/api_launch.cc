@@ -10,7 +10,7 @@
 namespace acceltrace::runtime {
 namespace {
 
-// `encode` fills a descriptor with the help of the device that `pointer` belongs to.
+// `encode` fills a descriptor, given the device to which `pointer` belongs.
 template <typename Encode>
 axlError_t AddNode(axlGraph_t handle, axlNode* node, const axlNode* deps, size_t num_deps,
                    const void* pointer, Encode&& encode) {

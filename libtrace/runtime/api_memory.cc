@@ -15,7 +15,7 @@ namespace {
 
 axlError_t FreeHost(void* ptr, uint32_t kind, uint64_t correlation) {
   if (!ptr) return axlSuccess;
-  // Host memory does not say which device it was made for: the current one.
+  // Host memory does not belong to a particular device, so use the current one.
   std::shared_ptr<Device> device;
   if (axlError_t e = Runtime::Get().GetCurrentDevice(&device)) return e;
   return device->FreeWhenIdle(correlation, [&] { return device->buffers().FreeHost(ptr, kind); });

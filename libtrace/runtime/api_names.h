@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions that are traced, by number: what a tracer reads once instead
-// of a text with each event. Internal.
+// Numbers for the traced public functions. A tracer reads the names once instead of a text with
+// each event. Internal.
 #ifndef LIBTRACE_RUNTIME_API_NAMES_H_
 #define LIBTRACE_RUNTIME_API_NAMES_H_
 
@@ -29,7 +29,7 @@ inline constexpr const char* kApiNames[] = {
 };
 inline constexpr uint32_t kNumApiNames = sizeof(kApiNames) / sizeof(kApiNames[0]);
 
-// A function's name and number. Does not compile with a name that is not in the list.
+// A function's name and number. Does not compile for a name that is not in the list.
 struct ApiName {
   // NOLINTNEXTLINE: said by its text alone
   consteval ApiName(const char* name) : text(name), number(Find(name)) {}

@@ -11,8 +11,9 @@ namespace {
 
 thread_local uint32_t range_depth = 0;
 
-// What a tracer finds no text in it asks for later, where it must then be the same: the caller's
-// buffer may be used again. Nothing is copied, and no lock taken, as a signal handler may be here.
+// Replaces an empty name by a constant: a tracer that finds no text reads it again later, when the
+// caller may have reused its buffer. Nothing is copied and no lock is taken, since this may be a
+// signal handler.
 const char* Given(const char* name) {
   if (name == nullptr) return "(null)";
   return *name != '\0' ? name : "";
@@ -22,15 +23,16 @@ bool RingWanted() { return libaxl_ring_ready_semaphore != 0; }
 
 }  // namespace
 
-// Names are not even looked at while nobody traces. The depth changes in the event's turn: a signal
-// handler's ranges come before the event or after it, and have depths that agree with that.
+// Names are not even read without a tracer. The depth changes while the Turn is held: a signal
+// handler's ranges come before or after the event and have matching depths.
 void axlRangePush(const char* name) {
   if (!Traced(libaxl_range_semaphores)) {
     ++range_depth;
     return;
   }
   const bool to_ring = RingWanted();
-  // Read before the turn, which nothing may leave: a handler may jump out of what is no text.
+  // Read before taking the Turn, which must be released: if this is not readable text, a handler
+  // may jump out of here.
   const std::string_view text = to_ring ? std::string_view(Given(name)) : std::string_view();
   uint32_t depth;
   {
@@ -42,7 +44,7 @@ void axlRangePush(const char* name) {
 }
 
 void axlRangePop(void) {
-  if (range_depth == 0) return;  // one pop too many
+  if (range_depth == 0) return;  // there are more pops than pushes
   if (!Traced(libaxl_range_semaphores)) {
     --range_depth;
     return;

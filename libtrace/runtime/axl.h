@@ -2,13 +2,12 @@
 /*
  * libaxl: the host API of the axl accelerator. C99 and C++.
  *
- * The only public header. Link with -laxl.
- * Whoever knows CUDA or HIP knows it: devices, memory, streams, events,
- * launches, graphs, named ranges. Differences:
+ * The only public header. Link with -laxl. It resembles CUDA and HIP: devices, memory, streams,
+ * events, launches, graphs, named ranges. Differences:
  *
- *   - A device pointer is a void * that the CPU must not follow. Its value is a
+ *   - A device pointer is a void * that the CPU must not dereference. Its value is a
  *     buffer handle and a byte offset, so arithmetic inside one allocation
- *     works. It belongs to one device and says which.
+ *     works. It also identifies the device that it belongs to.
  *   - Device code is fixed: matmuls on the matrix engine, vector ops on the
  *     vector engine, copies on two DMA engines. The engines run concurrently;
  *     within a stream everything happens in order, except between the nodes of
@@ -17,9 +16,9 @@
  *     carries through driver, device, interrupt and wake-up.
  *   - Streams of one device do not synchronise with the NULL stream.
  *
- * Every function may be called from any thread. Errors are values; the reason in
- * words is in axlGetErrorDetail(). A job that fails stops its device's streams:
- * every later call there returns the same error until axlDeviceReset().
+ * Every function may be called from any thread. Errors are return values; axlGetErrorDetail()
+ * explains them. If a job fails, its device's streams stop: every later call there returns the same
+ * error until axlDeviceReset().
  */
 #ifndef LIBTRACE_RUNTIME_AXL_H_
 #define LIBTRACE_RUNTIME_AXL_H_
@@ -39,7 +38,7 @@ extern "C" {
 #define AXL_API
 #endif
 
-/* An int in C++ too, so that an unknown number can be reported as such. */
+/* This is an int in C++ too, so that an unknown number can be reported as such. */
 #ifdef __cplusplus
 #define AXL_INT_ENUM : int
 #else
@@ -75,7 +74,7 @@ typedef enum axlError AXL_INT_ENUM {
 
 AXL_API const char* axlGetErrorName(axlError_t error);   /* "axlErrorNoDevice" */
 AXL_API const char* axlGetErrorString(axlError_t error); /* what it means and what to do */
-/* The thread's last failed call in one sentence; "" if none. Valid until its next call. */
+/* Returns a sentence on the thread's last failed call, or "". Valid until its next call. */
 AXL_API const char* axlGetErrorDetail(void);
 AXL_API axlError_t axlGetLastError(void);    /* ... as a number; resets it to axlSuccess */
 AXL_API axlError_t axlPeekAtLastError(void); /* ... without the reset */
@@ -111,7 +110,7 @@ AXL_API axlError_t axlGetDevice(int* device);
 AXL_API axlError_t axlGetDeviceProperties(axlDeviceProp* prop, int device);
 /* Waits for all work of the current device that this process submitted. */
 AXL_API axlError_t axlDeviceSynchronize(void);
-/* Frees everything this process has on the current device; the next call opens it anew. */
+/* Frees everything this process has on the current device. The next call opens it again. */
 AXL_API axlError_t axlDeviceReset(void);
 
 /* ---- memory ------------------------------------------------------------------ */
@@ -120,7 +119,7 @@ AXL_API axlError_t axlMalloc(void** ptr, size_t bytes);        /* DRAM */
 AXL_API axlError_t axlMallocScratch(void** ptr, size_t bytes); /* scratchpad: small and fast */
 AXL_API axlError_t axlFree(void* ptr);                         /* either; NULL is fine */
 AXL_API axlError_t axlMemGetInfo(size_t* free_bytes, size_t* total_bytes);
-/* Memory that the device reaches without the CPU, needed for truly asynchronous copies. */
+/* Allocates memory that the device accesses directly, needed for truly asynchronous copies. */
 AXL_API axlError_t axlHostAlloc(void** ptr, size_t bytes);
 AXL_API axlError_t axlHostFree(void* ptr);
 AXL_API axlError_t axlHostRegister(void* ptr, size_t bytes); /* ptr page aligned */
@@ -136,27 +135,27 @@ typedef struct axlStream_st* axlStream_t;
 typedef struct axlEvent_st* axlEvent_t;
 
 AXL_API axlError_t axlMemcpy(void* dst, const void* src, size_t bytes, axlMemcpyKind kind);
-/* Pageable host memory is staged: the call may then block, and can't be in a batch. */
+/* Pageable host memory is staged: the call may then block, and cannot be part of a batch. */
 AXL_API axlError_t axlMemcpyAsync(void* dst, const void* src, size_t bytes, axlMemcpyKind kind,
                                   axlStream_t stream);
-/* height rows of width bytes; pitches in bytes, less than 4 GiB. */
+/* Copies height rows of width bytes. Pitches are in bytes, less than 4 GiB. */
 AXL_API axlError_t axlMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
                                     size_t width, size_t height, axlMemcpyKind kind,
                                     axlStream_t stream);
-/* Device memory := the 32-bit value, count times. */
+/* Sets count elements of device memory to the 32-bit value. */
 AXL_API axlError_t axlMemsetD32Async(void* dst, uint32_t value, size_t count, axlStream_t stream);
 
 /* ---- streams and events -------------------------------------------------------- */
 
 AXL_API axlError_t axlStreamCreate(axlStream_t* stream);
-/* priority 0 (low) to 3; above 1 needs CAP_SYS_NICE. A wait between streams of
- * different priorities is done by the host. */
+/* priority is 0 (low) to 3; above 1 it needs CAP_SYS_NICE. If streams of different priorities wait
+ * for each other, the host does the waiting. */
 AXL_API axlError_t axlStreamCreateWithPriority(axlStream_t* stream, int priority);
 AXL_API axlError_t axlStreamGetPriority(axlStream_t stream, int* priority);
 AXL_API axlError_t axlStreamDestroy(axlStream_t stream); /* its work still finishes */
 AXL_API axlError_t axlStreamSynchronize(axlStream_t stream);
 AXL_API axlError_t axlStreamQuery(axlStream_t stream); /* axlErrorNotReady while it works */
-/* What is submitted to stream from now on runs after what the event recorded. */
+/* Work that is submitted to stream from now on runs after the work recorded by the event. */
 AXL_API axlError_t axlStreamWaitEvent(axlStream_t stream, axlEvent_t event);
 
 #define axlEventDefault 0u
@@ -168,7 +167,8 @@ AXL_API axlError_t axlEventDestroy(axlEvent_t event);
 AXL_API axlError_t axlEventRecord(axlEvent_t event, axlStream_t stream);
 AXL_API axlError_t axlEventSynchronize(axlEvent_t event);
 AXL_API axlError_t axlEventQuery(axlEvent_t event);
-/* By the device's clock at its nominal rate; both events finished, on one device. */
+/* Measures with the device's clock at its nominal rate. Both events must be finished and on the
+ * same device. */
 AXL_API axlError_t axlEventElapsedTime(float* milliseconds, axlEvent_t start, axlEvent_t end);
 
 /* ---- launches ------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ AXL_API axlError_t axlEventElapsedTime(float* milliseconds, axlEvent_t start, ax
 #define axlMatmulBf16A 4u
 #define axlMatmulBf16B 8u
 
-/* C[i] = alpha * A[i] * B[i] (+ C[i]) for each i < batch. Row-major float32. */
+/* Computes C[i] = alpha * A[i] * B[i] (+ C[i]) for each i < batch, row-major float32. */
 typedef struct axlMatmul {
   const void* a; /* M x K */
   const void* b; /* K x N */
@@ -211,7 +211,7 @@ typedef enum axlVectorOp AXL_INT_ENUM {
 #define axlVecCausal 1u     /* softmax: column c of row r counts if c <= r + arg0 */
 #define axlVecBroadcast1 2u /* src1 is one row, used for each */
 
-/* rows x cols float32, rows independent. */
+/* Operands have rows x cols elements of float32; rows are independent. */
 typedef struct axlVector {
   const void* src0;
   const void* src1;
@@ -224,21 +224,21 @@ typedef struct axlVector {
   uint32_t arg0, arg1;
 } axlVector;
 
-/* op is the name under which the command appears in traces; NULL = the kind of op. */
+/* op is the name of the command in traces; NULL uses the kind of op. */
 AXL_API axlError_t axlLaunchMatmul(const char* op, const axlMatmul* args, axlStream_t stream);
 AXL_API axlError_t axlLaunchVector(const char* op, axlVectorOp code, const axlVector* args,
                                    axlStream_t stream);
 
 /* ---- several commands in one job -------------------------------------------------- */
 
-/* All asynchronous calls on the stream in between become one job, in their order. */
+/* All asynchronous calls on the stream between begin and end become one job, in order. */
 AXL_API axlError_t axlBatchBegin(axlStream_t stream);
 AXL_API axlError_t axlBatchEnd(axlStream_t stream);
 
 /*
- * A graph: nodes with explicit dependencies on earlier nodes, across engines.
- * Nodes without dependencies start when the stream is free. Each engine takes its nodes
- * in the order in which they were added. One job for each 1024 commands.
+ * A graph has nodes with explicit dependencies on earlier nodes, across engines. Nodes without
+ * dependencies start when the stream is free. Each engine processes its nodes in the order in which
+ * they were added. There is one job per 1024 commands.
  */
 typedef struct axlGraph_st* axlGraph_t;
 typedef uint32_t axlNode;
@@ -262,13 +262,13 @@ AXL_API axlError_t axlGraphLaunch(axlGraph_t graph, axlStream_t stream); /* any 
 
 /* ---- for tracers -------------------------------------------------------------------- */
 
-/* Named ranges of the calling thread, nested. Names are copied. */
+/* Named ranges of the calling thread, which may be nested. Names are copied. */
 AXL_API void axlRangePush(const char* name);
 AXL_API void axlRangePop(void);
 AXL_API void axlMark(const char* name);
 /*
- * The id of the thread's last call: (client << 32) | count, the client as the driver numbers it.
- * What traces call correlation.
+ * Returns the id of the thread's last call: (client << 32) | count, with the client's number from
+ * the driver. Traces call it correlation.
  */
 AXL_API axlError_t axlGetCorrelation(uint64_t* correlation);
 

@@ -81,7 +81,7 @@ axlError_t Buffers::Destroy(uint32_t handle) {
   return result < 0 ? FailErrno(-result, "free a buffer") : axlSuccess;
 }
 
-// With mutex_ held.
+// mutex_ must be held.
 void Buffers::SetSize(uint32_t handle, uint64_t entry) {
   std::atomic<Sizes*>& chunk = sizes_[handle / kChunkHandles];
   if (!chunk.load(std::memory_order_relaxed)) {
@@ -161,7 +161,7 @@ axlError_t Buffers::FreeHost(void* address, uint32_t kind) {
     return Fail(axlErrorInvalidHostPointer, "%p is not the start of %s (freed twice?)", address,
                 KindName(kind));
   const uint32_t handle = found->second;
-  // The handle goes first: while a job uses it the driver says EBUSY and nothing has changed.
+  // Destroy the handle first: if a job uses it, the driver returns EBUSY and nothing has changed.
   if (axlError_t e = Destroy(handle)) return e;
   if (kind == AXL_BUF_HOST) kernel_.Unmap(address, RoundToPages(buffers_.at(handle).bytes));
   buffers_.erase(handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The buffers of one device: device memory, scratchpad, and host memory that the
-// device reaches. Thread-safe. Internal.
+// The buffers of one device: device memory, scratchpad, and host memory that the device accesses.
+// Thread-safe. Internal.
 #ifndef LIBTRACE_RUNTIME_BUFFERS_H_
 #define LIBTRACE_RUNTIME_BUFFERS_H_
 
@@ -28,32 +28,33 @@ class Buffers {
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  // kind: AXL_BUF_DEVICE or AXL_BUF_SCRATCH.
+  // kind is AXL_BUF_DEVICE or AXL_BUF_SCRATCH.
   axlError_t AllocateDevice(uint32_t kind, size_t bytes, void** pointer);
   axlError_t FreeDevice(void* pointer);
   axlError_t AllocateHost(size_t bytes, void** address);
   axlError_t RegisterHost(void* address, size_t bytes);
-  // kind: AXL_BUF_HOST or AXL_BUF_USER, as it was made.
+  // kind is AXL_BUF_HOST or AXL_BUF_USER, as at its creation.
   axlError_t FreeHost(void* address, uint32_t kind);
 
-  // The AXL_REF of [pointer, pointer + bytes), which lies in one live allocation.
+  // Returns the AXL_REF of [pointer, pointer + bytes), which must be in one live allocation.
   axlError_t ResolveDevice(const void* pointer, uint64_t bytes, const char* what,
                            uint64_t* ref) const;
-  // The same for host memory; false if it is not reachable by the device.
+  // Does the same for host memory. Returns false if the device cannot access it.
   bool ResolveHost(const void* address, uint64_t bytes, uint64_t* ref) const;
 
  private:
   struct Buffer {
     uint32_t kind;
     uint64_t bytes;
-    uintptr_t address;  // of host kinds
+    uintptr_t address;  // only for host memory
   };
 
   axlError_t Create(uint32_t kind, size_t bytes, void* user, uint32_t* handle,
                     uint64_t* mmap_offset);
   axlError_t Destroy(uint32_t handle);
 
-  // What ResolveDevice needs, readable without a lock: bytes << 1 | 1, 0 = no device buffer.
+  // The information that ResolveDevice needs without a lock: bytes << 1 | 1, or 0 if there is no
+  // device buffer.
   static constexpr uint32_t kChunkHandles = 1024;
   using Sizes = std::array<std::atomic<uint64_t>, kChunkHandles>;
   void SetSize(uint32_t handle, uint64_t entry);

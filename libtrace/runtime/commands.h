@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A list of commands with dependencies, and the pass that turns it into the
-// descriptors of a job: dependencies become semaphore waits.
-// Internal.
+// A list of commands with dependencies. The planner converts it to the descriptors of a job, in
+// which dependencies are semaphore waits. Internal.
 #ifndef LIBTRACE_RUNTIME_COMMANDS_H_
 #define LIBTRACE_RUNTIME_COMMANDS_H_
 
@@ -15,7 +14,8 @@
 
 namespace acceltrace::runtime {
 
-// In order of addition, which is topological: a command depends on earlier ones.
+// The commands are in the order of their addition, which is topological: a command only depends on
+// earlier ones.
 class CommandList {
  public:
   static constexpr size_t kMaxCommands = 1u << 20;
@@ -27,7 +27,7 @@ class CommandList {
     const uint32_t begin = i ? dep_ends_[i - 1] : 0;
     return std::span(deps_).subspan(begin, dep_ends_[i] - begin);
   }
-  // Each dependency must be the number of an earlier command.
+  // Each dependency must be the index of an earlier command.
   axlError_t Add(const axl_desc& command, std::span<const uint32_t> deps);
 
  private:

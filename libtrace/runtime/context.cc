@@ -38,7 +38,7 @@ const char* StatusName(uint32_t status) {
   }
 }
 
-// How long the driver may take to end a context after a failure.
+// The time that the driver may take to end a context after a failure.
 constexpr int64_t kResetNs = 5'000'000'000;
 
 int64_t NowNs() {
@@ -214,8 +214,8 @@ int Context::AskStatus(uint32_t queue, uint64_t sequence, int64_t deadline_ns, a
   return result;
 }
 
-// Jobs before the guilty one are fine, those behind it the driver calls canceled: the first
-// bad job of each queue is found by halving, and one of them is not merely canceled.
+// Jobs before the failed one are fine, and the driver reports those after it as cancelled. The
+// first bad job of each queue is found by bisection, and one of these jobs is not merely cancelled.
 bool Context::FindGuilty(axl_wait* wait, Note* guilty) {
   const int64_t deadline_ns = NowNs() + kResetNs;
   for (uint32_t q = 0; q < queues_.size(); ++q) {
@@ -242,7 +242,7 @@ bool Context::FindGuilty(axl_wait* wait, Note* guilty) {
 }
 
 axlError_t Context::FailJob() {
-  if (axlError_t e = sticky_.Check()) return e;  // the first failure is the interesting one
+  if (axlError_t e = sticky_.Check()) return e;  // the first failure is the relevant one
   axl_wait wait = {};
   Note guilty;
   if (!FindGuilty(&wait, &guilty)) {
@@ -253,7 +253,7 @@ axlError_t Context::FailJob() {
   const NameTable::Name* name = wait.error_index < guilty.tags.size()
                                     ? OpNames().Find(guilty.tags[wait.error_index])
                                     : nullptr;
-  char job[24] = "a job";  // too long ago to know which
+  char job[24] = "a job";  // too long ago to identify it
   if (guilty.job) std::snprintf(job, sizeof job, "job %u", guilty.job);
   Fail(error, "%s failed at its command %u (%s): %s; call axlDeviceReset", job, wait.error_index,
        name ? name->text.c_str() : "unknown op", StatusName(wait.status));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hardware context: its queues, and the semaphores that streams take from it.
-// Submits and waits. Thread-safe. Internal.
+// A hardware context: its queues, and the semaphores that streams use. Submits jobs and waits for
+// them. Thread-safe. Internal.
 #ifndef LIBTRACE_RUNTIME_CONTEXT_H_
 #define LIBTRACE_RUNTIME_CONTEXT_H_
 
@@ -20,12 +20,12 @@
 
 namespace acceltrace::runtime {
 
-// An error that stops a device until it is reset: the first one stays.
+// An error that stops a device until it is reset. The first error is kept.
 class StickyError {
  public:
-  // axlSuccess, or the error with its sentence made this thread's.
+  // Returns axlSuccess, or the error, whose sentence becomes this thread's.
   axlError_t Check() const;
-  // Keeps the thread's current sentence. Returns the error that counts.
+  // Keeps the thread's current sentence. Returns the first error.
   axlError_t Set(axlError_t error);
 
  private:
@@ -40,7 +40,7 @@ class Context {
  public:
   static constexpr int64_t kForever = -1;
 
-  // Asks for `queues` and takes fewer if the device has no more.
+  // Requests `queues` queues, or fewer if the device does not have as many.
   static axlError_t Create(Kernel& kernel, int fd, uint32_t priority, uint32_t queues,
                            StickyError& sticky, std::unique_ptr<Context>* context);
   ~Context();
@@ -49,9 +49,9 @@ class Context {
 
   uint32_t priority() const { return priority_; }
 
-  // A stream's share: one semaphore for each engine, always on the same queue, so
-  // that a later owner's work cannot overtake an earlier one's. The semaphores
-  // keep their values from owner to owner.
+  // A stream's share: one semaphore per engine, always on the same queue, so that a later owner's
+  // work cannot overtake that of an earlier one. The semaphores keep their values when the owner
+  // changes.
   struct Slot {
     uint32_t queue = 0;
     uint32_t first_sem = 0;
@@ -61,23 +61,23 @@ class Context {
   axlError_t TakeSlot(Slot** slot);
   void ReturnSlot(Slot* slot);
 
-  // One job. The commands' addresses and semaphores are ready. *sequence counts in
-  // the queue. On failure nothing was submitted.
+  // Submits one job. The commands' addresses and semaphores must be set. *sequence is the job's
+  // number in the queue. If this fails, nothing was submitted.
   axlError_t Submit(uint32_t queue, std::span<axl_desc> commands, uint64_t correlation,
                     uint64_t* sequence);
-  // Until the queue completed `sequence`. deadline_ns: absolute CLOCK_MONOTONIC or
-  // kForever; past it, axlErrorNotReady. device_ticks: of the completion, 0 = the
-  // driver no longer knows; may be nullptr.
+  // Waits until the queue has completed `sequence`. deadline_ns is an absolute CLOCK_MONOTONIC time
+  // or kForever; after it, returns axlErrorNotReady. device_ticks may be nullptr; it receives the
+  // time of the completion, or 0 if the driver has forgotten it.
   axlError_t Wait(uint32_t queue, uint64_t sequence, uint64_t correlation, int64_t deadline_ns,
                   uint64_t* device_ticks);
-  // True without asking the driver: a wait for it or a later one succeeded.
+  // Returns true without asking the driver if a wait for this job or a later one has succeeded.
   bool KnownComplete(uint32_t queue, uint64_t sequence) const {
     return queues_[queue].completed.load(std::memory_order_acquire) >= sequence;
   }
   axlError_t Synchronize(uint64_t correlation);
 
  private:
-  // What a failed job consisted of, for the error's sentence.
+  // The contents of a job, for the error's sentence if it fails.
   struct Note {
     uint64_t sequence = 0;
     uint32_t job = 0;

@@ -11,7 +11,7 @@
 namespace acceltrace::runtime {
 namespace {
 
-// Far above what tracers add, and what they may take off on the wrong copy does not use it up.
+// Far above what tracers add, so that tracers that decrement the wrong copy cannot use it up.
 constexpr uint16_t kMark = 1 << 14;
 
 using Semaphore = volatile unsigned short;
@@ -20,7 +20,7 @@ Semaphore* const kSemaphores[] = {
     &libaxl_range_push_semaphore, &libaxl_range_pop_semaphore, &libaxl_mark_semaphore,
     &libaxl_ring_ready_semaphore, &libaxl_ring_wake_semaphore, &libaxl_ring_wanted_semaphore};
 
-// Those of a copy of this file that lies `apart` bytes above this one.
+// Sets the semaphores of a copy of this file that is mapped `apart` bytes above this one.
 void Mark(uintptr_t apart) {
   for (Semaphore* own : kSemaphores) {
     auto* const its = reinterpret_cast<Semaphore*>(reinterpret_cast<uintptr_t>(own) + apart);
@@ -29,14 +29,14 @@ void Mark(uintptr_t apart) {
 }
 
 #if __GLIBC_PREREQ(2, 35)
-// Laid out alike to the last table, whatever file lies at their paths by now: what is written to
-// the one at a place of the other is what it is for.
+// Returns true if the layouts are identical down to the last table, whatever files their paths
+// refer to by now. A semaphore is then at the same offset in both copies.
 bool IsSameBuild(const link_map& a, const link_map& b) {
   for (size_t i = 0;; ++i) {
     const ElfW(Dyn)& x = a.l_ld[i], &y = b.l_ld[i];
     if (x.d_tag != y.d_tag) return false;
     if (x.d_tag == DT_NULL) return true;
-    // Addresses are relocated in place, numbers are not.
+    // Addresses are relocated in place, but numbers are not.
     const ElfW(Addr) of_x = x.d_un.d_ptr, of_y = y.d_un.d_ptr;
     if (of_x != of_y && of_x - a.l_addr != of_y - b.l_addr) return false;
   }

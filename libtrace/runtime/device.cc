@@ -30,7 +30,7 @@ axlError_t FailOpen(uint32_t index, int error_number) {
   }
 }
 
-// The driver's word is checked once, so that nothing below divides by it or indexes with it.
+// The driver's values are checked once, so that they can later be used as divisors and indices.
 axlError_t CheckInfo(const axl_info& info, uint32_t index) {
   if (info.uapi_version != AXL_UAPI_VERSION)
     return Fail(axlErrorVersionMismatch,
@@ -58,7 +58,7 @@ Device::Device(Kernel& kernel, int fd, int ordinal, uint32_t index)
       buffers_(kernel, fd, ordinal),
       staging_(std::make_unique<Staging>(buffers_)) {}
 
-// Contexts first: their jobs use the buffers.
+// Contexts must be destroyed first, since their jobs use the buffers.
 Device::~Device() {
   for (auto& context : contexts_) context.reset();
   kernel_.Close(fd_);
@@ -75,8 +75,8 @@ axlError_t Device::Open(Kernel& kernel, int ordinal, uint32_t index, int identit
   return axlSuccess;
 }
 
-// The program may have closed the identity's file, or there was no device when it was asked for:
-// then calls from now on bear this device's own number.
+// If the program has closed the identity's file, or there was no device when the number was
+// requested, later calls use this device's own number.
 void Device::BecomeClient(int identity) {
   axl_join join = {};
   join.size = sizeof join;
@@ -99,7 +99,7 @@ axlError_t Device::GetContext(uint32_t priority, Context** context) {
   std::unique_ptr<Context>& entry = contexts_[priority];
   if (!entry) {
     if (axlError_t e = sticky_.Check()) return e;
-    // A fair share, so that as many processes fit as there are contexts.
+    // Take a fair share, so that there can be as many processes as there are contexts.
     const uint32_t share = std::max(1u, info_.num_queues / info_.num_contexts);
     if (axlError_t e = Context::Create(kernel_, fd_, priority, share, sticky_, &entry)) return e;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One open accelerator of this process: its fd, limits, buffers and contexts.
-// Streams keep it alive. Internal.
+// An open accelerator of this process: its fd, limits, buffers and contexts. Streams keep it alive.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_DEVICE_H_
 #define LIBTRACE_RUNTIME_DEVICE_H_
 
@@ -25,8 +25,8 @@ class Device {
   static constexpr uint32_t kPriorities = 4;
   static constexpr uint32_t kDefaultPriority = 1;
 
-  // ordinal: libaxl's number; index: N of /dev/axlN; identity: the file of which it becomes the
-  // client, or -1.
+  // ordinal is libaxl's number, index is the N of /dev/axlN, and identity is a file whose client it
+  // joins, or -1.
   static axlError_t Open(Kernel& kernel, int ordinal, uint32_t index, int identity,
                          std::shared_ptr<Device>* device);
   ~Device();
@@ -41,11 +41,11 @@ class Device {
   Staging& staging() { return *staging_; }
   StickyError& sticky() { return sticky_; }
 
-  // Made on first use; lives as long as the device.
+  // Made at its first use; lives as long as the device.
   axlError_t GetContext(uint32_t priority, Context** context);
   axlError_t Synchronize(uint64_t correlation);
 
-  // Frees a buffer by `free`; if work still uses it, after that work.
+  // Frees a buffer by `free`; if work still uses it, after that work has completed.
   template <typename Free>
   axlError_t FreeWhenIdle(uint64_t correlation, Free&& free) {
     axlError_t error = free();

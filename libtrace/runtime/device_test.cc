@@ -187,6 +187,6 @@ TEST_CASE("reset frees everything of the device and only of it") {
   REQUIRE(axlGraphLaunch(g0, s1) == axlErrorInvalidHandle);
   REQUIRE(axlFree(p0) == axlErrorInvalidDevicePointer);
   AXL_OK(axlStreamSynchronize(s1));
-  AXL_OK(axlMalloc(&p0, 64));  // opened anew
+  AXL_OK(axlMalloc(&p0, 64));  // opens it again
   AXL_OK(axlFree(p1));
 }

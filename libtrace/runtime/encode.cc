@@ -37,8 +37,8 @@ const char* const kVectorNames[] = {"fill", "copy",     "add",    "mul",     "sc
                                     "rope", "gather",   "argmax", "sum"};
 constexpr uint32_t kNumVectorOps = sizeof kVectorNames / sizeof kVectorNames[0];
 
-// Elements from the first to the last one of a rows x cols operand. At most
-// 2^64: (2^32 - 1) * (2^32 - 1) + 2^32 fits.
+// Returns the number of elements from the first to the last one of a rows x cols operand. It fits
+// into 64 bits, since it is at most (2^32 - 1) * (2^32 - 1) + 2^32.
 uint64_t Extent(uint64_t rows, uint64_t cols, uint64_t stride) {
   return rows == 0 ? 0 : (rows - 1) * stride + cols;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the public argument structs to descriptors: defaults filled in, every
-// operand checked to lie in one allocation. Semaphores are left to the planner.
-// Internal.
+// Converts the public argument structs to descriptors: fills in defaults and checks that each
+// operand is within one allocation. Semaphores are left to the planner. Internal.
 #ifndef LIBTRACE_RUNTIME_ENCODE_H_
 #define LIBTRACE_RUNTIME_ENCODE_H_
 
@@ -19,7 +18,7 @@ axlError_t EncodeMatmul(const Buffers& buffers, const char* op, const axlMatmul&
 axlError_t EncodeVector(const Buffers& buffers, const char* op, axlVectorOp code,
                         const axlVector& args, axl_desc* command);
 
-// rows of `width` bytes.
+// Rows of `width` bytes.
 struct CopyArgs {
   void* dst;
   uint64_t dst_pitch;
@@ -29,14 +28,14 @@ struct CopyArgs {
   uint64_t rows;
   axlMemcpyKind kind;
 };
-// Of one command; device-to-device ones have their own limit on the elements.
+// The limit for one command; device-to-device copies have their own limit on the elements.
 inline constexpr uint64_t kMaxCopyRows = AXL_MAX_COPY_ROWS;
 inline constexpr uint64_t kMaxCopyBytes = AXL_MAX_COPY_BYTES;
 inline constexpr uint64_t kMaxCopyBytesOnDevice = uint64_t{AXL_MAX_ELEMENTS} * 4;
 axlError_t CheckCopy(const CopyArgs& args);
 uint64_t CopyBytes(const CopyArgs& args);
-// *pageable: the host side is not reachable by the device, nothing was encoded.
-// Without it (nullptr) that is an error.
+// Sets *pageable, without encoding anything, if the device cannot access the host memory. If
+// pageable is nullptr, that is an error.
 axlError_t EncodeCopy(const Buffers& buffers, const char* op, const CopyArgs& args,
                       axl_desc* command, bool* pageable);
 

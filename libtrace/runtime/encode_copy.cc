@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kMaxPitch = UINT32_MAX;
 
-// Bytes from the first to the last one. CheckCopy keeps it below 2^64.
+// Returns the bytes from the first to the last one. CheckCopy keeps this below 2^64.
 uint64_t Span(const CopyArgs& args, uint64_t pitch) { return (args.rows - 1) * pitch + args.width; }
 
 axlError_t EncodeOnDevice(const Buffers& buffers, const char* op, const CopyArgs& args,

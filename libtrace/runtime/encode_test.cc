@@ -14,7 +14,7 @@ namespace {
 
 struct Encoding : Fixture {
   Encoding() { AXL_OK(Runtime::Get().GetCurrentDevice(&device)); }
-  // Exactly `floats` elements, so that the last one is the allocation's end.
+  // Allocates exactly `floats` elements, so that the last one is at the allocation's end.
   float* Floats(size_t floats) {
     void* p = nullptr;
     AXL_OK(axlMalloc(&p, floats * 4));
@@ -69,7 +69,7 @@ TEST_CASE("matmul: defaults are packed, operands may fill their allocation and n
 
 TEST_CASE("matmul: transposed, strided and batched operands end where they end") {
   Encoding f;
-  // A: 2 batches of 3 x 5 in rows of 7. Last element: 1 * 30 + 2 * 7 + 5.
+  // A has 2 batches of 3 x 5 in rows of 7. The last element is 1 * 30 + 2 * 7 + 5.
   axlMatmul mm = Mm(f.Floats(30 + 14 + 5), f.Floats(4 * 5), f.Floats(2 * 12), 3, 4, 5);
   mm.lda = 7;
   mm.batch = 2;

@@ -75,7 +75,7 @@ const Text* Find(axlError_t error) {
 }  // namespace
 
 axlError_t Fail(axlError_t error, const char* format, ...) {
-  // Built aside: an argument may point into the old sentence.
+  // Use a separate buffer, since an argument may point into the old sentence.
   char detail[sizeof thread_errors.detail];
   va_list args;
   va_start(args, format);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of libaxl: the number goes to the caller, the sentence that says what
-// was wrong and what to do stays with the thread until its next failure.
-// Internal.
+// Errors of libaxl: the number is returned to the caller, and a sentence that says what was wrong
+// and what to do stays with the thread until its next failure. Internal.
 #ifndef LIBTRACE_RUNTIME_ERRORS_H_
 #define LIBTRACE_RUNTIME_ERRORS_H_
 
@@ -13,13 +12,14 @@ namespace acceltrace::runtime {
 // Stores the sentence for axlGetErrorDetail and returns `error`. Never throws.
 axlError_t Fail(axlError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// Fail() for an ioctl that returned -errno: `what` was being done ("allocate 4096 bytes").
+// Calls Fail() for an ioctl that returned -errno. `what` is what was attempted ("allocate 4096
+// bytes").
 axlError_t FailErrno(int error_number, const char* what);
 
-// Of what a parent opened, in its child.
+// The error for something that a parent opened and its child uses.
 axlError_t FailForked();
 
-// The thread's sentence; kept by sticky device errors.
+// Returns the thread's sentence; sticky device errors keep it.
 const char* Detail();
 void SetLastError(axlError_t error);
 

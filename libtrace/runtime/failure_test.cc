@@ -65,7 +65,7 @@ TEST_CASE("a submission behind a failed job names it, however long ago that was"
   f.kernel.FailCommand(AXL_ST_DMA_ERROR, 4);
   for (int i = 0; i < 4; ++i) AXL_OK(f.Launch("fine"));
   AXL_OK(f.Launch("guilty"));
-  const int behind = GENERATE(0, 3, 40, 200);  // more than libaxl remembers names of
+  const int behind = GENERATE(0, 3, 40, 200);  // 200 are more than libaxl keeps the names of
   for (int i = 0; i < behind; ++i) AXL_OK(f.Launch("behind"));
   f.kernel.SetMode(FakeKernel::Mode::kEager);
   REQUIRE(f.Launch("refused") == axlErrorLaunchFailure);
@@ -152,7 +152,7 @@ TEST_CASE("correlation ids: the client above, counting, by thread") {
   AXL_OK(f.Launch("b"));
   AXL_OK(axlGetCorrelation(&b));
   REQUIRE(b == a + 1);
-  REQUIRE(a >> 32 == 1);  // the fake driver's first
+  REQUIRE(a >> 32 == 1);  // the fake driver's first number
   std::thread([&] {
     f.Launch("c");
     axlGetCorrelation(&c);

@@ -27,8 +27,8 @@ std::string OpName(const axl_desc& command) {
   return name ? name->text : "?";
 }
 
-// A graph of nodes that each read one cell and change another; cells are one float each, and a
-// node depends on the last writer and on all later readers of what it touches.
+// A graph of nodes that each read one cell and change another. Cells have one float each, and a
+// node depends on the last writer and on all later readers of its cells.
 class RandomGraph {
  public:
   static constexpr size_t kCells = 6;
@@ -73,7 +73,7 @@ class RandomGraph {
     std::vector<int> readers;
   };
 
-  // On what a node depends that reads the one and writes the other.
+  // Returns the dependencies of a node that reads one cell and writes the other.
   std::vector<axlNode> Dependencies(const void* read, const void* written) {
     std::set<axlNode> deps;
     for (const void* cell : {read, written}) {
@@ -148,7 +148,7 @@ TEST_CASE("random graphs over all engines give the sequential result") {
   for (axlNode i = 0; i < 60; ++i) REQUIRE(graph.AddNode() == i);
   AXL_OK(axlGraphLaunch(graph.graph(), nullptr));
   AXL_OK(axlDeviceSynchronize());
-  REQUIRE(f.kernel.jobs().size() == 2);  // the first copy, and the graph in one job
+  REQUIRE(f.kernel.jobs().size() == 2);  // the first copy, and the graph as one job
   graph.CheckResult();
   REQUIRE_FALSE(f.kernel.deadlocked());
 }
@@ -183,7 +183,7 @@ TEST_CASE("dependencies on three other engines take a join, two do not") {
   REQUIRE(job.commands.size() == (num_deps == 2 ? 4 : 5));
   REQUIRE(OpName(job.commands[3]) == (num_deps == 2 ? "last" : "join"));
   REQUIRE(OpName(job.commands.back()) == "last");
-  AXL_OK(axlGraphLaunch(g, nullptr));  // again: its roots wait for all of the first
+  AXL_OK(axlGraphLaunch(g, nullptr));  // its roots must wait for all of the first launch
   AXL_OK(axlDeviceSynchronize());
   REQUIRE_FALSE(f.kernel.deadlocked());
 }
@@ -250,7 +250,7 @@ TEST_CASE("graph errors") {
   float* x = Malloc<float>(4);
   axlGraph_t g;
   AXL_OK(axlGraphCreate(&g));
-  AXL_OK(axlGraphLaunch(g, nullptr));  // empty: nothing to do
+  AXL_OK(axlGraphLaunch(g, nullptr));  // the graph is empty
   axlVector vec = {};
   vec.dst = x;
   vec.rows = vec.cols = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles given to the application: a kind, a generation and an index, so that a
-// stale or invented one is recognised and never followed. Thread-safe; a look-up
-// takes only its own slot's lock. Internal.
+// Handles for the application, with a kind, a generation and an index, so that a stale or invented
+// handle is detected and never followed. Thread-safe; a lookup only takes its own slot's lock.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_HANDLES_H_
 #define LIBTRACE_RUNTIME_HANDLES_H_
 
@@ -18,7 +18,7 @@
 
 namespace acceltrace::runtime {
 
-// For a few instructions at a time. Yields, since its holder may have been preempted.
+// Held for a few instructions at a time. Yields, since its holder may have been preempted.
 class SpinLock {
  public:
   void lock() {
@@ -32,11 +32,11 @@ class SpinLock {
   std::atomic<bool> held_{false};
 };
 
-// kKind: one letter; Opaque: the public pointer type.
+// kKind is a letter, Opaque the public pointer type.
 template <typename T, typename Opaque, char kKind>
 class Handles {
  public:
-  // Null when there are too many.
+  // Returns null if there are too many.
   Opaque Add(std::shared_ptr<T> object) {
     std::lock_guard lock(mutex_);
     uint32_t index;
@@ -57,7 +57,7 @@ class Handles {
     return Make(index, slot.generation);
   }
 
-  // Null for a handle that is not (or no longer) valid.
+  // Returns null for a handle that is not valid (any more).
   std::shared_ptr<T> Find(Opaque handle) const {
     const uint64_t bits = reinterpret_cast<uint64_t>(handle);
     Slot* const slot = At(bits & kIndexMask);
@@ -77,7 +77,7 @@ class Handles {
     return Release(*slot, index);
   }
 
-  // Removes all that `match`. Objects are destroyed outside the locks.
+  // Removes all that `match`. Objects are destroyed outside of the locks.
   template <typename Match>
   void RemoveIf(Match&& match) {
     std::vector<std::shared_ptr<T>> removed;
@@ -123,7 +123,7 @@ class Handles {
     return std::exchange(slot.object, nullptr);
   }
 
-  std::mutex mutex_;  // adding and removing
+  std::mutex mutex_;  // for adding and removing
   std::array<std::atomic<Chunk*>, kChunks> chunks_ = {};
   std::vector<std::unique_ptr<Chunk>> owned_;
   std::vector<uint32_t> free_;

@@ -14,9 +14,9 @@
 namespace acceltrace::runtime {
 namespace {
 
-// All zero in a child, which is how it knows that it is one.
+// All zero in a child, which recognises itself by that.
 struct Incarnation {
-  std::atomic<uint32_t> client{0};  // 0: not asked yet
+  std::atomic<uint32_t> client{0};  // 0 = not requested yet
   std::atomic<uint32_t> calls{0};
   std::atomic<uint32_t> token{0};
   std::mutex asking;
@@ -24,10 +24,10 @@ struct Incarnation {
 
 thread_local uint64_t last_correlation = 0;
 
-// Not wiped: a child counts on from its parent's.
+// Not wiped, since a child continues its parent's count.
 std::atomic<uint32_t> last_token{0};
 
-// Where the kernel cannot wipe memory (before Linux 4.14) a child that comes by fork() is told.
+// If the kernel cannot wipe memory (before Linux 4.14), a child of fork() is detected by a handler.
 Incarnation* WithoutWiping() {
   static Incarnation incarnation;
   pthread_atfork(nullptr, nullptr, [] { new (&incarnation) Incarnation; });

@@ -21,8 +21,8 @@ struct NodePath {
   char text[24];
 };
 
-// Opens and closes by system calls: the C library's functions are places where a thread may be
-// cancelled, with a descriptor that is nobody's or on the way out of a destructor.
+// Opens and closes by raw system calls: the C library's functions are cancellation points, at which
+// a thread could leak a descriptor or be cancelled within a destructor.
 class RealKernel : public Kernel {
  public:
   std::vector<uint32_t> Devices() override {

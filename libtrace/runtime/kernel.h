@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls that libaxl makes, as a table that a test can replace: with
-// testing/fake_kernel.h the whole runtime runs without a device.
-// Internal.
+// The system calls of libaxl as a table that tests can replace: with testing/fake_kernel.h the
+// whole runtime runs without a device. Internal.
 #ifndef LIBTRACE_RUNTIME_KERNEL_H_
 #define LIBTRACE_RUNTIME_KERNEL_H_
 
@@ -15,9 +14,9 @@ namespace acceltrace::runtime {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // The N of each /dev/axlN, ascending.
+  // Returns the N of each /dev/axlN, ascending.
   virtual std::vector<uint32_t> Devices() = 0;
-  // Each of these returns a value >= 0 or -errno.
+  // Each of the following returns a value >= 0 or -errno.
   virtual int Open(uint32_t index) = 0;
   virtual int Close(int fd) = 0;
   virtual int Ioctl(int fd, unsigned long request, void* argument) = 0;
@@ -25,7 +24,7 @@ class Kernel {
   virtual int Unmap(void* address, size_t bytes) = 0;
 };
 
-// The real one; lives as long as the process.
+// Returns the real one, which lives as long as the process.
 Kernel& LinuxKernel();
 
 }  // namespace acceltrace::runtime

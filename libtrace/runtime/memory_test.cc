@@ -110,7 +110,7 @@ TEST_CASE("2D copies") {
   AXL_OK(axlDeviceSynchronize());
   for (size_t r = 0; r < rows; ++r) {
     REQUIRE(std::memcmp(host + r * host_pitch, pattern.data() + r * host_pitch, width) == 0);
-    if (r + 1 < rows) REQUIRE(host[r * host_pitch + width] == 0);  // between rows: untouched
+    if (r + 1 < rows) REQUIRE(host[r * host_pitch + width] == 0);  // between rows: unchanged
   }
 }
 

@@ -66,7 +66,7 @@ NameTable::Name* NameTable::Find(uint32_t number) {
   return place < names_.size() ? &names_[place] : nullptr;
 }
 
-// Leaked on purpose: threads may still call when static objects are destroyed.
+// Leaked on purpose: threads may still call this while static objects are destroyed.
 NameTable& OpNames() {
   static_assert(NameTable::kMaxNames == 1 << 16);
   static NameTable& table = *std::make_unique<NameTable>(ThisClient() << 16).release();
@@ -74,14 +74,14 @@ NameTable& OpNames() {
 }
 
 uint32_t OpTag(const char* name) {
-  // By pointer, then by contents: the pointer may be to other text by now.
+  // Compared by pointer and then by contents, since the pointer may refer to other text by now.
   struct Entry {
     const char* pointer = nullptr;
     const char* text = nullptr;
     uint32_t tag = 0;
   };
   constexpr size_t kEntries = 256;
-  // Not thread-local itself: dlopen() finds room for some hundred bytes of a library's.
+  // Not thread-local as a whole: dlopen() has space for only some hundred bytes of a library's.
   thread_local std::unique_ptr<Entry[]> cache;
   if (!cache) cache = std::make_unique<Entry[]>(kEntries);
   const auto bits = reinterpret_cast<uintptr_t>(name);
@@ -106,22 +106,23 @@ struct Announced {
   uint32_t tag = 0;
 };
 
-// The last ones of this thread: most submissions have one command, and a loop launches few ops in
-// turn. As current_writer, they are where no call is needed to find them.
+// The last ops of this thread: most submissions have one command, and a loop launches few ops
+// alternately. Like current_writer, they are accessed without a function call.
 constexpr size_t kLastAnnounced = 4;
 thread_local constinit Announced last_announced[kLastAnnounced]
     __attribute__((tls_model("initial-exec"))) = {};
 
-// What a thread has announced to a reader: as many names as most models have, each in its place.
+// The names that a thread has announced to a reader: as many as most models have, each in a place
+// of its own.
 struct AnnouncedHere {
   uint64_t reader = 0;
   std::array<uint32_t, 1024> tags = {};
 };
 
-// Announces to the reader of this thread's ring what this thread has not announced yet. Another may
-// repeat it. A few instructions a command: graphs have thousands.
+// Announces to the reader of this thread's ring what this thread has not announced yet. Other
+// threads may repeat it. Takes a few instructions per command, since graphs have thousands.
 __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, uint64_t reader) {
-  thread_local std::unique_ptr<AnnouncedHere> announced_here;  // as OpTag's
+  thread_local std::unique_ptr<AnnouncedHere> announced_here;  // allocated as in OpTag
   if (!announced_here) announced_here = std::make_unique<AnnouncedHere>();
   AnnouncedHere& here = *announced_here;
   if (here.reader != reader) here = {reader, {}};
@@ -138,7 +139,7 @@ __attribute__((noinline)) void AnnounceAll(std::span<const axl_desc> commands, u
 }
 
 inline void AnnounceInRing(std::span<const axl_desc> commands) {
-  if (commands.size() == 1 && commands[0].tag == 0) return;  // a copy, as a rule: it has no name
+  if (commands.size() == 1 && commands[0].tag == 0) return;  // usually a copy, which has no name
   const uint64_t reader = uint64_t{ring::ReaderGeneration()} << 32 | IncarnationToken();
   if (commands.size() == 1) {
     const Announced& last = last_announced[commands[0].tag % kLastAnnounced];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of ops, ranges and marks: copied once, so that the pointer in a probe is
-// the same for the same text and stays valid, and numbered: an op's number is
-// what axl_desc.tag carries. Internal.
+// Names of ops, ranges and marks. Each text is copied once, so that the pointer in a probe stays
+// valid and is the same for equal texts. Names are numbered: axl_desc.tag has an op's number.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_NAMES_H_
 #define LIBTRACE_RUNTIME_NAMES_H_
 
@@ -29,12 +29,12 @@ class NameTable {
     std::atomic<uint64_t> announced{0};  // epoch of the last announcement to a tracer
   };
 
-  // Numbers begin behind `base`.
+  // Numbers begin after `base`.
   explicit NameTable(uint32_t base = 0) : base_(base) {}
 
-  // base + 1, 2, 3 ... in order of first use; kOverflow's number once the table is full.
+  // Returns base + 1, 2, 3 ... in order of first use, or kOverflow's number once the table is full.
   uint32_t Intern(std::string_view text);
-  // nullptr for a number that was never given.
+  // Returns nullptr for a number that was never assigned.
   Name* Find(uint32_t number);
 
  private:
@@ -47,16 +47,16 @@ class NameTable {
   uint32_t overflow_ = 0;
 };
 
-// Two programs that a process is in turn, and two copies of the library in one, number their ops
-// apart: a trace knows an op by its process and number.
+// If a process runs one program after another, or has two copies of the library, their ops get
+// different numbers: a trace identifies an op by its process and number.
 NameTable& OpNames();
 
-// OpNames().Intern(name), quickly for a name that this thread used before.
+// Same as OpNames().Intern(name), but fast for a name that this thread has used before.
 uint32_t OpTag(const char* name);
 
-// Fires op_name for the number of each command's op unless the tracer knows it: again when one
-// more tracer attached, and once a second, since a tracer may come and go unseen while
-// the process makes no calls. Costs a load while nobody traces.
+// Fires op_name for the number of each command's op unless the tracer knows it. Repeats it for each
+// further tracer, and once a second, since a tracer may come and go unnoticed while the process
+// makes no calls. Costs a load without a tracer.
 void AnnounceOps(std::span<const axl_desc> commands);
 
 }  // namespace acceltrace::runtime

@@ -32,7 +32,7 @@ TEST_CASE("names: long ones are cut, too many share one") {
   REQUIRE(overflow == NameTable::kMaxNames);
   REQUIRE(names.Intern("and another") == overflow);
   REQUIRE(names.Find(overflow)->text == "(too many names)");
-  REQUIRE(names.Intern("5") != overflow);  // known ones stay
+  REQUIRE(names.Intern("5") != overflow);  // known names keep their numbers
 }
 
 TEST_CASE("names: threads agree") {

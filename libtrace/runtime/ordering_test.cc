@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random programs over streams, events, batches and graphs: whatever legal order the
-// device chooses, the result is that of the order in which the calls were made.
+// Random programs over streams, events, batches and graphs: whatever legal order the device
+// chooses, the result must be that of the order of the calls.
 #include <map>
 #include <random>
 #include <string>
@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kStreams = 5, kCells = 4, kCalls = 150;
 
-// Each cell of device memory is touched by whoever, so every access must be ordered
-// with the one before: by the stream itself or by an event. To every access a cell's
-// value changes as x := x * a + b modulo nothing: small integers stay exact in float.
+// Any stream may access any cell of device memory, so each access must be ordered after the
+// previous one, by the stream itself or by an event. Each access changes a cell's value by x := x *
+// a + b, which is exact in float as long as the integers are small.
 class Program {
  public:
   explicit Program(uint32_t seed) : random_(seed) {
@@ -75,7 +75,7 @@ class Program {
   }
 
  private:
-  // The cell's last user was another stream: wait for it.
+  // If the cell's last user was another stream, wait for it.
   void Order(size_t cell, size_t stream) {
     const size_t last = user_[cell];
     user_[cell] = stream;
@@ -94,7 +94,7 @@ class Program {
     expected_[cell] = expected_[cell] * vec.alpha + vec.beta;
     return vec;
   }
-  axlMatmul Increment(size_t cell) {  // += 1 * 1
+  axlMatmul Increment(size_t cell) {  // adds 1 * 1
     axlMatmul mm = {};
     mm.a = mm.b = device_one_;
     mm.c = cells_ + cell;
@@ -124,7 +124,7 @@ class Program {
     Vector(cell, stream);
     AXL_OK(axlBatchEnd(stream));
   }
-  // Several cells at once, each a chain of its own over two engines.
+  // Several cells at once, each of which is a chain over two engines.
   void Graph(size_t cell, size_t stream) {
     AXL_OK(axlGraphReset(graph_));
     for (size_t other = 0; other < kCells; ++other) {
@@ -142,8 +142,8 @@ class Program {
     }
     AXL_OK(axlGraphLaunch(graph_, streams_[stream]));
   }
-  // A stream is destroyed with work in flight and its slot taken again. Nothing orders the
-  // new one behind the old one's cells but an event.
+  // Destroys a stream with work in flight and reuses its slot. Only an event orders the new stream
+  // after the old one's accesses.
   void Recreate() {
     const size_t stream = random_() % kStreams;
     const size_t event = next_event_++ % events_.size();

@@ -44,7 +44,7 @@ void Planner::Wait(const Timeline& need, bool pending, uint32_t engine, axl_desc
   command->wait_sem[0] = command->wait_sem[1] = AXL_SEM_NONE;
   const auto add = [&](uint32_t sem, uint64_t value) {
     if (filled == 2) {
-      // The two waits so far move into a NOP ahead of the command.
+      // The two waits so far move to a NOP before the command.
       axl_desc join = {};
       join.opcode = AXL_OP_NOP;
       join.engine = static_cast<uint8_t>(engine);

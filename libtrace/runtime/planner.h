@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns dependencies into semaphore waits. Internal.
+// Converts dependencies to semaphore waits. Internal.
 //
-// Within one queue an engine runs its commands in order, so that a dependency on
-// an earlier command of the same engine needs no wait, and waiting for an
-// engine's value means that all its earlier commands are done too. What is left is
-// at most one value for each other engine. A descriptor holds two waits; the third
-// one goes into a NOP before it on the same engine.
+// Within one queue an engine runs its commands in order. A dependency on an earlier command of the
+// same engine therefore needs no wait, and waiting for an engine's value means that all of its
+// earlier commands are done, too. What remains is at most one value for each other engine. A
+// descriptor has two waits; a third one goes into a NOP before it on the same engine.
 #ifndef LIBTRACE_RUNTIME_PLANNER_H_
 #define LIBTRACE_RUNTIME_PLANNER_H_
 
@@ -21,7 +20,7 @@
 
 namespace acceltrace::runtime {
 
-// A semaphore of a context reaching a value, and the job that makes it do so.
+// A value that a context's semaphore must reach, and the job that lets it do so.
 struct Point {
   uint16_t sem = AXL_SEM_NONE;
   uint64_t value = 0;
@@ -31,9 +30,9 @@ struct Point {
 
 class Planner {
  public:
-  // timeline: the last value given out for each engine; tail: per engine what the
-  // first commands have to wait for (0 = nothing); pending: the same of others.
-  // values: working memory, kept by the caller so that it is allocated once.
+  // timeline has the last assigned value for each engine. tail has for each engine the value for
+  // which the first commands must wait (0 = none), and pending has values of other streams.
+  // `values` is working memory that the caller keeps, so that it is allocated only once.
   Planner(uint32_t first_sem, const Timeline& timeline, const Timeline& tail,
           std::span<const Point> pending, std::vector<uint64_t>* values)
       : first_sem_(first_sem),
@@ -44,14 +43,14 @@ class Planner {
     values_.clear();
   }
 
-  // Descriptors that one Append may add, the command itself included.
+  // The number of descriptors that one Append may add, including the command itself.
   size_t MaxDescriptors() const { return 2 + pending_.size() / 2 + 1; }
 
-  // Appends command i of the list to the job. Call in order, from 0.
+  // Appends command i of the list to the job. Must be called in order, from 0.
   void Append(const CommandList& list, size_t i, std::vector<axl_desc>* job);
 
   const Timeline& timeline() const { return timeline_; }
-  // What whoever comes after the appended commands has to wait for.
+  // Returns what later commands must wait for.
   Timeline Tail() const;
 
  private:
@@ -62,8 +61,8 @@ class Planner {
   Timeline timeline_;
   const Timeline entry_;
   const std::span<const Point> pending_;
-  std::vector<uint64_t>& values_;  // by command, on its engine's semaphore
-  // What an engine has waited for so far, so that it does not do so twice.
+  std::vector<uint64_t>& values_;  // of each command, on its engine's semaphore
+  // The values for which an engine has waited so far, to avoid waiting twice.
   std::array<Timeline, AXL_NUM_ENGINES> waited_ = {};
   std::array<bool, AXL_NUM_ENGINES> waited_pending_ = {};
   std::array<bool, AXL_NUM_ENGINES> used_ = {};

@@ -82,11 +82,11 @@ TEST_CASE("planner: what an engine has waited for it does not wait for again") {
 TEST_CASE("planner: the tail is what nobody in the job waits for") {
   REQUIRE(Make({{kVector, {}}}).tail == Timeline{0, 0, 0, 1});
   REQUIRE(Make({{kVector, {}}, {kMatrix, {0}}}).tail == Timeline{0, 0, 1, 0});
-  // The vector engine's first command is waited for, its second is not.
+  // Only the vector engine's first command is waited for, not its second one.
   REQUIRE(Make({{kVector, {}}, {kMatrix, {0}}, {kVector, {}}}).tail == Timeline{0, 0, 1, 2});
-  // Its second is waited for, which covers the first.
+  // The second one is waited for, which includes the first.
   REQUIRE(Make({{kVector, {}}, {kVector, {}}, {kMatrix, {1}}}).tail == Timeline{0, 0, 1, 0});
-  // Only its first is waited for.
+  // Only the first one is waited for.
   REQUIRE(Make({{kVector, {}}, {kVector, {}}, {kMatrix, {0}}}).tail == Timeline{0, 0, 1, 2});
   REQUIRE(Make({{kH2d, {}}, {kD2h, {}}, {kMatrix, {}}, {kVector, {}}}).tail ==
           Timeline{1, 1, 1, 1});

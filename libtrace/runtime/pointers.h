@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device pointer is: AXL_REF(handle, offset) with the device's number in
-// the top four bits, so that a pointer of one device is recognised on another.
-// Internal.
+// A device pointer is AXL_REF(handle, offset) with the device's number in the top four bits, so
+// that a pointer of one device is recognised on another. Internal.
 #ifndef LIBTRACE_RUNTIME_POINTERS_H_
 #define LIBTRACE_RUNTIME_POINTERS_H_
 
@@ -23,7 +22,7 @@ inline void* MakePointer(int ordinal, uint32_t handle) {
 inline int PointerOrdinal(const void* pointer) {
   return static_cast<int>(reinterpret_cast<uint64_t>(pointer) >> kOrdinalShift);
 }
-// The AXL_REF in it.
+// Returns the AXL_REF in a pointer.
 inline uint64_t PointerRef(const void* pointer) {
   return reinterpret_cast<uint64_t>(pointer) & ((1ULL << kOrdinalShift) - 1);
 }

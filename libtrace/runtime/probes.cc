@@ -6,10 +6,10 @@
 
 #include "libtrace/runtime/copies.h"
 
-// The probed instruction is a one-byte nop, which every kernel emulates (the
-// endbr64 at a function's entry it would have to single-step). The five-byte nop
-// behind it is what newer kernels turn into a jump, if the tracer knows the pair.
-// No commas: the macro passes through sdt.h's argument lists.
+// The probed instruction is a one-byte nop, which every kernel emulates; the endbr64 at a
+// function's entry would have to be single-stepped. If the tracer supports it, newer kernels
+// replace the five-byte nop after it by a jump. There must be no commas, since the macro passes
+// through sdt.h's argument lists.
 #if defined(__x86_64__)
 #undef _SDT_NOP
 #define _SDT_NOP \
@@ -21,8 +21,8 @@
   .byte 0x00
 #endif
 
-// In this order: the first four are tested by one load in each call, the last but one
-// four in each range.
+// The order matters: each call tests the first four with one load, and each range tests ring_ready
+// and the three after it.
 #define AXL_SEMAPHORE(probe) \
   ".globl libaxl_" #probe    \
   "_semaphore\n"             \
@@ -72,7 +72,7 @@ const ring::Host kRingHost = {.names = kApiNames,
                               .wake = FireRingWake,
                               .ask = FireRingWanted};
 
-// When the library is loaded: a program that is traced from its start then has its ring
+// Called when the library is loaded, so that a program that is traced from its start has its ring
 // before its first call.
 __attribute__((constructor)) void BeginRings() {
   MarkCopies();
@@ -82,8 +82,8 @@ __attribute__((constructor)) void BeginRings() {
 
 __attribute__((destructor)) void EndRings() { ring::ForgetHost(); }
 
-// A tracer reads the name where it may not wait for a page, and nobody else reads it:
-// it has to be in memory already.
+// A tracer reads the name where it cannot wait for a page fault. As nothing else reads the name, it
+// must be brought into memory here.
 void BringIn(const char* name) {
   const volatile char* at = name;
   while (*at != 0) ++at;

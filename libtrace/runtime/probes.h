@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// USDT probes of libaxl (provider `libaxl`). Internal.
-// The list of probes and arguments is an ABI: docs/libaxl.md.
+// USDT probes of libaxl (provider `libaxl`). Internal. The list of probes and arguments is an ABI:
+// docs/libaxl.md.
 //
-// Each probe has one site, in a function of its own behind an inline test of its
-// semaphore: a tracer patches one place only. The semaphores lie side by side, so
-// that what is idle costs one load and a branch, of the probes and of the rings
-// (libtrace/ring) together.
+// Each probe has a single site, in its own function behind an inline test of its semaphore, so that
+// a tracer patches only one place. The semaphores are adjacent, so that without a tracer, the
+// probes and the rings (libtrace/ring) together cost one load and a branch.
 #ifndef LIBTRACE_RUNTIME_PROBES_H_
 #define LIBTRACE_RUNTIME_PROBES_H_
 
@@ -21,7 +20,7 @@
 #include "libtrace/runtime/errors.h"
 #include "libtrace/runtime/incarnation.h"
 
-// Raised by the kernel for each tracer of a probe.
+// The kernel increments these for each tracer of a probe.
 #pragma GCC visibility push(hidden)
 extern "C" {
 extern volatile unsigned short libaxl_api_begin_semaphore;
@@ -33,8 +32,8 @@ extern volatile unsigned short libaxl_op_name_semaphore;
 extern volatile unsigned short libaxl_ring_ready_semaphore;  // a tracer wants rings
 extern volatile unsigned short libaxl_ring_wake_semaphore;
 extern volatile unsigned short libaxl_ring_wanted_semaphore;
-// Four of them at once: of API calls (and op names), and of ranges and marks. Both hold
-// ring_ready.
+// Four semaphores at a time: those of API calls (and op names), and those of ranges and marks. Both
+// include ring_ready.
 typedef uint64_t __attribute__((aligned(2), may_alias)) libaxl_semaphores;
 extern volatile libaxl_semaphores libaxl_call_semaphores;
 extern volatile libaxl_semaphores libaxl_range_semaphores;
@@ -57,11 +56,11 @@ inline bool Traced(const volatile unsigned short& semaphore) {
   return __builtin_expect(semaphore != 0, 0);
 }
 
-// What the probes call a stream; 0 = none. A handle is never given twice, so that what it meant
-// the last time still holds: a thread remembers the streams that it used. The null stream it
-// remembers until it chooses another device.
+// The number of a stream in probes; 0 = none. A handle is never assigned twice, so numbers stay
+// valid, and a thread caches those of the streams that it used. It caches the null stream until it
+// selects another device.
 struct KnownStream {
-  uintptr_t stream = UINTPTR_MAX;  // no stream's
+  uintptr_t stream = UINTPTR_MAX;  // not the value of any stream
   uint32_t number = 0;
 };
 inline constexpr size_t kKnownStreams = 8;  // streams used in turn have successive indices
@@ -73,7 +72,7 @@ extern thread_local constinit KnownStream known_streams[kKnownStreams]
 inline KnownStream& PlaceOf(axlStream_t stream) {
   return known_streams[reinterpret_cast<uintptr_t>(stream) % kKnownStreams];
 }
-// In runtime.cc.
+// Implemented in runtime.cc.
 __attribute__((noinline)) uint32_t FindStreamNumber(axlStream_t stream);
 inline uint32_t StreamNumber(axlStream_t stream) {
   const KnownStream& known = PlaceOf(stream);
@@ -83,8 +82,8 @@ inline uint32_t StreamNumber(axlStream_t stream) {
 struct NoStream {};
 inline uint32_t StreamNumber(NoStream) { return 0; }
 
-// To whoever traces: the ring first, because a tracer that cannot take one attaches to
-// the probes before it answers.
+// Notifies tracers. The ring comes first, because a tracer that cannot use one attaches to the
+// probes before it answers.
 template <typename Stream>
 __attribute__((always_inline)) inline void TraceBegin(ApiName name, uint64_t correlation,
                                                       uint64_t bytes, Stream stream) {
@@ -103,9 +102,9 @@ inline void TraceEnd(ApiName name, uint64_t correlation, int32_t result) {
   if (Traced(libaxl_api_end_semaphore)) FireApiEnd(name.text, correlation, result);
 }
 
-// Runs the body of a public function: probes at entry and exit, last error, and
-// no exception past the C interface. stream: axlStream_t or NoStream. `body` takes
-// the correlation id.
+// Runs the body of a public function, with probes at entry and exit and the last error, and without
+// exceptions across the C interface. `stream` is axlStream_t or NoStream. `body` receives the
+// correlation id.
 template <typename Stream, typename Body>
 axlError_t ApiCall(ApiName name, uint64_t bytes, Stream stream, Body&& body) {
   const uint64_t correlation = NextCorrelation();
@@ -113,7 +112,7 @@ axlError_t ApiCall(ApiName name, uint64_t bytes, Stream stream, Body&& body) {
   axlError_t result;
   try {
     result = body(correlation);
-  } catch (const abi::__forced_unwind&) {  // the thread is cancelled: it ends here
+  } catch (const abi::__forced_unwind&) {  // the thread is cancelled and ends here
     if (Traced(libaxl_call_semaphores)) TraceEnd(name, correlation, axlErrorUnknown);
     throw;
   } catch (const std::bad_alloc&) {

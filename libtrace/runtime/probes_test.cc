@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The probes as a tracer finds them: ELF notes, one site each, semaphores; and what
-// is announced when. The semaphores are raised by hand, as the kernel would.
+// Checks the probes as a tracer finds them: ELF notes, one site each, semaphores; and what is
+// announced when. The test raises the semaphores itself, as the kernel would.
 #include "libtrace/runtime/probes.h"
 
 #include <elf.h>
@@ -39,7 +39,7 @@ struct Probe {
   std::string arguments;
 };
 
-// The .note.stapsdt of a file, by probe name.
+// Reads the .note.stapsdt of a file, by probe name.
 std::multimap<std::string, Probe> ReadProbes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -74,7 +74,7 @@ size_t CountArguments(const std::string& arguments) {
   return count;
 }
 
-// As if a tracer were attached.
+// Simulates an attached tracer.
 struct Raised {
   explicit Raised(volatile unsigned short& semaphore) : semaphore_(semaphore) {
     semaphore_ = static_cast<unsigned short>(semaphore_ + 1);
@@ -122,7 +122,7 @@ TEST_CASE("op names are announced once to a tracer, and again to the next one") 
     REQUIRE(name->announced > first);
     first = name->announced;
   }
-  Announce(tag);  // nobody there
+  Announce(tag);  // there is no tracer
   REQUIRE(name->announced == first);
   Raised third(libaxl_op_name_semaphore);
   Announce(tag);
@@ -150,12 +150,12 @@ TEST_CASE("ranges and marks work with and without a tracer, pops in excess are i
 
 namespace {
 
-// In a child, however it was made: the parent's device is refused, and ids are another client's.
+// In a child, however it was forked: the parent's device is refused, and ids have another client.
 int InChild(axlStream_t stream, uint64_t parents_id) {
   uint64_t id = 0;
   void* q;
   bool good = axlMalloc(&q, 16) == axlErrorForked;
-  // By way of a handle alone, without looking for the device.
+  // Uses only a handle, without looking for the device.
   good = good && axlStreamSynchronize(stream) == axlErrorForked;
   good = good && axlDeviceReset() == axlErrorForked;
   axlGetCorrelation(&id);
@@ -175,7 +175,8 @@ TEST_CASE("a child has ids of its own and may not use the parent's device") {
   AXL_OK(axlMemsetD32Async(p, 0, 4, stream));
   uint64_t id = 0;
   AXL_OK(axlGetCorrelation(&id));
-  // The second way tells no library. A section of its own would be reported by the child, too.
+  // The second way runs no atfork handlers. This is a loop, since the child would also report a
+  // SECTION.
   for (const bool by_clone : {false, true}) {
     const auto child =
         by_clone
@@ -253,8 +254,8 @@ TEST_CASE("the library has no place of its own where a thread is cancelled") {
 }
 
 TEST_CASE("probes: the name of a call is in memory when its probe fires") {
-  // A name across the border of two files' pages, as a library's may lie that was
-  // just loaded, none of them in the process' page table.
+  // A name across the border of two pages of files, as in a library that was just loaded, when
+  // neither of them is in the process's page table.
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   auto* pages =
       static_cast<char*>(mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -13,7 +13,7 @@ thread_local int current_device = 0;
 
 }  // namespace
 
-// Leaked on purpose: threads may still call while the process exits; the kernel cleans up.
+// Leaked on purpose: threads may still call this while the process exits, and the kernel cleans up.
 Runtime& Runtime::Get() {
   static Runtime& runtime = *std::make_unique<Runtime>().release();
   return runtime;
@@ -70,8 +70,8 @@ uint32_t Runtime::AskForClient() {
       kernel_->Close(fd);
       continue;
     }
-    // A parent's stays open in a child that was not made by exec: closing it here would be right,
-    // but the number may be another file's by now.
+    // The parent's file stays open in a child that did not execute another program. It should be
+    // closed here, but the number may belong to another file by now.
     identity_ = fd;
     identity_token_ = IncarnationToken();
     return info.client;
@@ -92,7 +92,7 @@ axlError_t Runtime::SetDevice(int ordinal) {
   Entry* entry;
   if (axlError_t e = EntryLocked(ordinal, &entry)) return e;
   current_device = ordinal;
-  PlaceOf(nullptr) = {};  // the null stream is the current device's
+  PlaceOf(nullptr) = {};  // the null stream is that of the current device
   return axlSuccess;
 }
 
@@ -124,7 +124,7 @@ axlError_t Runtime::GetPointerDevice(const void* pointer, std::shared_ptr<Device
 }
 
 axlError_t Runtime::ResetDevice(int ordinal) {
-  Entry dropped;  // closed outside the lock
+  Entry dropped;  // closed outside of the lock
   {
     std::lock_guard lock(mutex_);
     if (entries_.empty()) return axlSuccess;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the process has: its devices, streams, events and graphs.
-// Internal.
+// The state of the process: its devices, streams, events and graphs. Internal.
 #ifndef LIBTRACE_RUNTIME_RUNTIME_H_
 #define LIBTRACE_RUNTIME_RUNTIME_H_
 
@@ -28,27 +27,27 @@ class Runtime {
  public:
   static Runtime& Get();
 
-  // For tests: forgets everything and uses `kernel` (nullptr: the real one) from now on.
+  // For tests: forgets everything and then uses `kernel` (nullptr: the real one).
   void Restart(Kernel* kernel);
 
   axlError_t DeviceCount(int* count);
   axlError_t SetDevice(int ordinal);
   int CurrentDevice() const;
-  // The driver's number for this incarnation (incarnation.h), by a file that is kept for devices
-  // to join; 0 if there is no device, or it cannot be opened.
+  // Returns the driver's number for this incarnation (incarnation.h), using a file that is kept for
+  // devices to join. Returns 0 if there is no device or it cannot be opened.
   uint32_t AskForClient();
-  // Opened on first use.
+  // Opens the device at its first use.
   axlError_t GetDevice(int ordinal, std::shared_ptr<Device>* device);
   axlError_t GetCurrentDevice(std::shared_ptr<Device>* device) {
     return GetDevice(CurrentDevice(), device);
   }
   axlError_t GetPointerDevice(const void* pointer, std::shared_ptr<Device>* device);
   axlError_t ResetDevice(int ordinal);
-  // A null handle is the current device's own stream.
+  // A null handle means the current device's own stream.
   axlError_t GetStream(axlStream_t handle, std::shared_ptr<Stream>* stream);
   axlError_t GetEvent(axlEvent_t handle, std::shared_ptr<Event>* event) const;
   axlError_t GetGraph(axlGraph_t handle, std::shared_ptr<Graph>* graph) const;
-  // What the probes call the stream: 0 if there is none.
+  // Returns the number of the stream in probes, or 0 if there is none.
   uint32_t StreamId(axlStream_t handle) const;
 
   Handles<Stream, axlStream_t, 'S'>& streams() { return streams_; }
@@ -68,7 +67,7 @@ class Runtime {
   mutable std::mutex mutex_;
   Kernel* kernel_ = &LinuxKernel();
   std::vector<Entry> entries_;
-  int identity_ = -1;  // the file that has the client's number
+  int identity_ = -1;  // the file with the client's number
   uint32_t identity_token_ = 0;
   Handles<Stream, axlStream_t, 'S'> streams_;
   Handles<Event, axlEvent_t, 'E'> events_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies to and from ordinary (pageable) host memory, through buffers that the
-// device reaches. Internal.
+// Copies to and from ordinary (pageable) host memory, using buffers that the device can access.
+// Internal.
 #ifndef LIBTRACE_RUNTIME_STAGING_H_
 #define LIBTRACE_RUNTIME_STAGING_H_
 
@@ -18,15 +18,15 @@ namespace acceltrace::runtime {
 class Stream;
 class Context;
 
-// Two chunks in turn, so that the CPU fills one while the device reads the other. One
-// staged copy at a time for each device: whoever cares uses axlHostAlloc.
+// Uses two chunks alternately, so that the CPU fills one while the device reads the other. Each
+// device has one staged copy at a time; axlHostAlloc avoids staging.
 class Staging {
  public:
   static constexpr size_t kChunkBytes = 256 * 1024;
 
   explicit Staging(Buffers& buffers) : buffers_(buffers) {}
 
-  // To the device: returns once src may be reused. From it: once dst is complete.
+  // Copies to the device return once src may be reused, copies to the host once dst is complete.
   axlError_t Copy(Stream& stream, const CopyArgs& args, uint64_t correlation);
 
  private:
@@ -36,7 +36,7 @@ class Staging {
     uint32_t queue = 0;
     uint64_t sequence = 0;
   };
-  // rows x width bytes that fit one chunk, packed there.
+  // The piece has rows x width bytes, which fit into one chunk, where they are packed.
   axlError_t CopyPiece(Stream& stream, const CopyArgs& piece, uint64_t correlation);
 
   Buffers& buffers_;

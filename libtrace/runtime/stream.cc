@@ -105,7 +105,7 @@ axlError_t Stream::SubmitLocked(const CommandList& commands, uint64_t correlatio
   return axlSuccess;
 }
 
-// Only what the driver took is remembered, or later commands would wait for it forever.
+// Only remember what the driver accepted, or later commands would wait for it forever.
 axlError_t Stream::FlushLocked(const Planner& planner, uint64_t correlation) {
   if (axlError_t e = context_.Submit(slot_->queue, job_, correlation, &sequence_)) return e;
   slot_->timeline = planner.timeline();
@@ -148,7 +148,7 @@ axlError_t Stream::Record(Event& event, uint64_t correlation) {
 axlError_t Stream::WaitEvent(const Event::Record& record, uint64_t correlation) {
   if (!record.device || record.sequence == 0) return axlSuccess;  // nothing to wait for
   if (record.context->KnownComplete(record.queue, record.sequence)) return axlSuccess;
-  if (record.context != &context_)  // semaphores do not reach across contexts
+  if (record.context != &context_)  // semaphores only work within a context
     return record.context->Wait(record.queue, record.sequence, correlation, Context::kForever,
                                 nullptr);
   std::lock_guard lock(mutex_);
@@ -156,7 +156,7 @@ axlError_t Stream::WaitEvent(const Event::Record& record, uint64_t correlation) 
     if (axlError_t e = JoinPendingLocked(correlation)) return e;
   }
   for (const Point& point : record.points) {
-    // Its own work needs no waiting for; that of the slot's owner before does.
+    // Its own work needs no wait, but that of the slot's previous owner does.
     const uint32_t engine = point.sem - slot_->first_sem;
     if (engine < AXL_NUM_ENGINES && point.value > inherited_[engine]) continue;
     const auto same = std::find_if(pending_.begin(), pending_.end(),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams and events. A stream owns one semaphore for each engine; each command
-// signals its engine's with the next value. What a stream has promised so far is
-// its tail: at most one value an engine. An event is a copy of a tail.
-// Internal.
+// Streams and events. A stream owns one semaphore per engine, and each command signals its engine's
+// semaphore with the next value. The tail of a stream is what it has promised so far: at most one
+// value per engine. An event is a copy of a tail. Internal.
 #ifndef LIBTRACE_RUNTIME_STREAM_H_
 #define LIBTRACE_RUNTIME_STREAM_H_
 
@@ -40,8 +39,8 @@ class Event {
     record_ = std::move(record);
     ticks_ = 0;
   }
-  // Device time of the recorded job's completion; 0 = not asked for yet. The driver
-  // forgets it after a while.
+  // The device time of the recorded job's completion; 0 = not requested yet. The driver forgets it
+  // after a while.
   uint64_t ticks(uint64_t sequence) const {
     std::lock_guard lock(mutex_);
     return record_.sequence == sequence ? ticks_ : 0;
@@ -76,12 +75,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Device& device() { return *device_; }
   Context& context() { return context_; }
   uint32_t queue() const { return slot_->queue; }
-  uint32_t id() const { return id_; }  // in traces
+  uint32_t id() const { return id_; }  // number in traces
 
-  // One command after all before it; into the open batch if there is one.
-  // *sequence: 0 in a batch. May be nullptr.
+  // Enqueues a command after all previous ones, or adds it to the open batch. *sequence is 0 in a
+  // batch; it may be nullptr.
   axlError_t Enqueue(const axl_desc& command, uint64_t correlation, uint64_t* sequence);
-  // A whole graph after all before it.
+  // Enqueues a whole graph after all previous commands.
   axlError_t Launch(const CommandList& commands, uint64_t correlation);
   axlError_t BatchBegin();
   axlError_t BatchEnd(uint64_t correlation);
@@ -107,12 +106,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Context& context_;
   Context::Slot* const slot_;
   const uint32_t id_;
-  const Timeline inherited_;  // values up to these are of the slot's owners before
+  const Timeline inherited_;  // values up to these are those of the slot's previous owners
 
   std::mutex mutex_;
   uint64_t sequence_ = 0;       // of its last job, in its slot's queue
-  Timeline tail_ = {};          // per engine: the value that must be reached; 0 = none
-  std::vector<Point> pending_;  // of other streams, to be waited for by the next commands
+  Timeline tail_ = {};          // for each engine the value that must be reached; 0 = none
+  std::vector<Point> pending_;  // of other streams, for which the next commands wait
   uint32_t last_engine_ = AXL_ENGINE_VECTOR;
   std::optional<CommandList> batch_;
   CommandList single_;         // reused, so that a launch does not allocate

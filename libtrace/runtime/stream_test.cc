@@ -11,7 +11,7 @@ using namespace acceltrace::runtime;
 
 namespace {
 
-// x = x * a + b on `n` floats: order matters, so that a missing wait shows.
+// Computes x = x * a + b on `n` floats: the order matters, so that a missing wait is visible.
 axlVector Affine(float* x, uint32_t n, float a, float b) {
   axlVector vec = {};
   vec.src0 = x;
@@ -28,7 +28,7 @@ axlError_t Scale(float* x, float a, float b, axlStream_t stream) {
   return axlLaunchVector("affine", axlVecScale, &vec, stream);
 }
 
-// The same through the matrix engine: c = alpha * c0 * identity.
+// Does the same with the matrix engine: c = alpha * c0 * identity.
 axlError_t Multiply(const float* a, const float* b, float* c, uint32_t n, axlStream_t stream) {
   axlMatmul mm = {};
   mm.a = a;
@@ -94,7 +94,7 @@ TEST_CASE("streams of different queues wait for events on the device, not on the
   float* out = Host<float>(4);
   AXL_OK(axlMemsetD32Async(x, 0, 4, a));
   float expected = 0;
-  for (int i = 0; i < 6; ++i) {  // ping-pong
+  for (int i = 0; i < 6; ++i) {  // copies back and forth
     AXL_OK(Scale(x, 2, 1, a));
     AXL_OK(axlEventRecord(ea, a));
     AXL_OK(axlStreamWaitEvent(b, ea));
@@ -165,7 +165,7 @@ TEST_CASE("many pending waits become joins and stay correct") {
     AXL_OK(axlMemsetD32Async(x[i], 0, 4, streams[i]));
     AXL_OK(Scale(x[i], 1, static_cast<float>(i), streams[i]));
     AXL_OK(axlEventRecord(e, streams[i]));
-    AXL_OK(axlStreamWaitEvent(last, e));  // the event is recorded anew each time
+    AXL_OK(axlStreamWaitEvent(last, e));  // the event is recorded again each time
   }
   for (int i = 0; i < kStreams; ++i) {
     axlVector vec = Affine(sum, 4, 1, 0);
@@ -248,7 +248,7 @@ TEST_CASE("priorities are contexts; waits between them are done by the host") {
 TEST_CASE("elapsed time comes from the device clock, wraps included") {
   Fixture f;
   f.kernel.info().clock_hz = 2000000;
-  f.kernel.info().clock_bits = GENERATE(64u, 20u);  // the fake's clock passes 2^20 soon
+  f.kernel.info().clock_bits = GENERATE(64u, 20u);  // the fake's clock soon exceeds 2^20
   axlEvent_t a, b, never, untimed;
   float* x = Malloc<float>(4);
   AXL_OK(axlEventCreate(&a));
@@ -261,7 +261,7 @@ TEST_CASE("elapsed time comes from the device clock, wraps included") {
   AXL_OK(axlEventRecord(untimed, nullptr));
   float ms;
   AXL_OK(axlEventElapsedTime(&ms, a, b));
-  REQUIRE(ms == Approx(1000 * 100 / 2e6 * 1e3));  // the fake ticks 100 a command
+  REQUIRE(ms == Approx(1000 * 100 / 2e6 * 1e3));  // the fake takes 100 ticks per command
   AXL_OK(axlEventElapsedTime(&ms, b, a));
   REQUIRE(ms == Approx(-1000 * 100 / 2e6 * 1e3));
   REQUIRE(axlEventElapsedTime(&ms, a, never) == axlErrorNotRecorded);

@@ -15,7 +15,7 @@ using namespace acceltrace::runtime;
 
 namespace {
 
-// Catch2's assertions are for one thread: workers count instead.
+// Catch2's assertions only work in one thread, so workers count failures instead.
 #define COUNT_BAD(call)              \
   do {                               \
     if ((call) != axlSuccess) ++bad; \

@@ -127,7 +127,7 @@ void FakeKernel::Execute(File& file, Ctx& ctx, Queue& queue, uint32_t engine) {
   }
   ++executed_;
   clock_ += 100;
-  if (status != AXL_ST_OK) {  // the context is lost; what was queued is dropped
+  if (status != AXL_ST_OK) {  // the context is lost and drops its queued work
     ctx.dead = true;
     queue.failed = sequence;
     queue.failed_status = status;
@@ -149,7 +149,7 @@ void FakeKernel::Execute(File& file, Ctx& ctx, Queue& queue, uint32_t engine) {
   Settle(queue);
 }
 
-// Jobs of a queue complete in order.
+// The jobs of a queue complete in order.
 void FakeKernel::Settle(Queue& queue) {
   while (!queue.open.empty() && queue.open.begin()->second == 0) {
     queue.completed = queue.open.begin()->first;

@@ -52,7 +52,7 @@ int FakeKernel::Close(int fd) {
   std::lock_guard lock(mutex_);
   const auto found = files_.find(fd);
   if (found == files_.end()) return -EBADF;
-  files_.erase(found);  // mappings live on until Unmap
+  files_.erase(found);  // mappings exist until Unmap
   return 0;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A driver and devices in memory: commands are really executed, under the
-// device's rules (each engine takes a queue's commands in order, semaphores hold
-// them back, jobs of a queue complete in order). When to run what is the test's
-// choice. For tests only. Thread-safe.
+// A driver and devices in memory. Commands are really executed, according to the device's rules:
+// each engine takes a queue's commands in order, semaphores block them, jobs of a queue complete in
+// order. The test decides when they run. For tests only. Thread-safe.
 #ifndef LIBTRACE_RUNTIME_TESTING_FAKE_KERNEL_H_
 #define LIBTRACE_RUNTIME_TESTING_FAKE_KERNEL_H_
 
@@ -25,8 +24,8 @@ class FakeKernel : public Kernel {
  public:
   enum class Mode {
     kEager,   // a job runs as far as it can when it is submitted
-    kRandom,  // nothing runs before someone waits, then runnable commands in random order
-    kHeld,    // nothing runs; who waits sleeps until another mode is set
+    kRandom,  // nothing runs before a wait, which runs commands in random order
+    kHeld,    // nothing runs; waits block until another mode is set
   };
 
   explicit FakeKernel(std::vector<uint32_t> devices = {0}, uint32_t seed = 1);
@@ -39,18 +38,18 @@ class FakeKernel : public Kernel {
   int Map(int fd, uint64_t offset, size_t bytes, void** address) override;
   int Unmap(void* address, size_t bytes) override;
 
-  // Knobs, before or between calls.
+  // Settings, which may be changed before or between calls.
   void SetMode(Mode mode);
   axl_info& info() { return info_; }
   void set_devices(std::vector<uint32_t> devices) { devices_ = std::move(devices); }
   void set_open_errno(int error) { open_errno_ = error; }
-  // The next `times` calls of that ioctl return -error, after skipping `skip`.
+  // After `skip` calls of that ioctl, the next `times` calls return -error.
   void FailIoctl(unsigned long request, int error, int times = 1, int skip = 0);
-  // The command that is executed after `skip` more ends with this status.
+  // After `skip` more commands, the next one ends with this status.
   void FailCommand(uint32_t status, uint64_t skip = 0);
   void set_num_contexts_free(uint32_t n) { contexts_free_ = n; }
 
-  // What happened.
+  // The jobs that were submitted.
   struct Job {
     uint32_t device, ctx, queue, job;
     uint64_t sequence, correlation;
@@ -58,7 +57,7 @@ class FakeKernel : public Kernel {
   };
   std::vector<Job> jobs() const;
   uint64_t executed() const;
-  bool deadlocked() const;  // someone waited for work that can never run
+  bool deadlocked() const;  // a thread waited for work that can never run
   size_t open_fds() const;
   size_t live_buffers() const;
   uint64_t ioctls(unsigned long request) const;
@@ -67,7 +66,7 @@ class FakeKernel : public Kernel {
   struct Buffer {
     uint32_t kind;
     uint64_t bytes;
-    std::byte* memory;  // ours, or the user's
+    std::byte* memory;  // owned by this or by the user
     std::vector<std::byte> owned;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> last_use;  // (ctx, queue) to sequence
   };
@@ -107,7 +106,7 @@ class FakeKernel : public Kernel {
   int DestroyBuffer(File& file, uint32_t handle);
   int Submit(File& file, axl_submit* submit);
   int Wait(File& file, axl_wait* wait, std::unique_lock<std::mutex>& lock);
-  bool RunOne(File& file);  // false = nothing can run
+  bool RunOne(File& file);  // returns false if nothing can run
   void Execute(File& file, Ctx& ctx, Queue& queue, uint32_t engine);
   void Settle(Queue& queue);
   void NoteUse(File& file, const axl_submit& submit, const axl_desc& command);

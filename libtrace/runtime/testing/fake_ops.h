@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device's commands compute, in plain loops. For tests only.
+// Computes the device's commands in plain loops. For tests only.
 #ifndef LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
 #define LIBTRACE_RUNTIME_TESTING_FAKE_OPS_H_
 
@@ -12,10 +12,10 @@
 
 namespace acceltrace::runtime {
 
-// From an AXL_REF to memory, or nullptr if [ref, ref + bytes) is not in one buffer.
+// Converts an AXL_REF to memory. Returns nullptr if [ref, ref + bytes) is not in one buffer.
 using FakeMemory = std::function<std::byte*(uint64_t ref, uint64_t bytes)>;
 
-// An enum axl_status.
+// Returns an enum axl_status.
 uint32_t RunFakeCommand(const axl_desc& command, const FakeMemory& memory);
 
 }  // namespace acceltrace::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A test case's runtime on a fake kernel. For tests only.
+// A runtime on a fake kernel for test cases. For tests only.
 #ifndef LIBTRACE_RUNTIME_TESTING_FIXTURE_H_
 #define LIBTRACE_RUNTIME_TESTING_FIXTURE_H_
 
@@ -29,7 +29,7 @@ struct Fixture {
   FakeKernel kernel;
 };
 
-// "" or the error's name and sentence: REQUIRE_THAT-friendly, prints what went wrong.
+// Returns "" or the error's name and sentence, so that a failed check prints what went wrong.
 inline std::string Why(axlError_t error) {
   if (error == axlSuccess) return "";
   return std::string(axlGetErrorName(error)) + ": " + axlGetErrorDetail();
