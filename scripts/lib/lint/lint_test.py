@@ -49,6 +49,16 @@ CASES = [
     ("tab in the kernel", text.whitespace, {"kmod/a.c": "\tint a;\n"}, 0),
     ("blanks in the kernel", text.kernel_style, {"kmod/a.c": "        int a;\n"}, 1),
     ("wide line", text.columns, {"daemon/a.cc": "x" * 101 + "\n"}, 1),
+    ("comments that are fragments", text.comments,
+     {"libtrace/ring/a.h": "/* Of each device. */\nint a;\n\n// False: it is damaged.\nbool b;\n",
+      "libtrace/ring/a.py": "# Those of\n# a thread.\n", "a.proto": "//\n// Whoever reads.\n",
+      "kmod.c": "/*\n * Text.\n *\n * Of all\n * forms: three.\n */\n"}, 5),
+    ("comments that are sentences", text.comments,
+     {"libtrace/ring/a.cc": "// Of two rows, the last one counts.\n\n// Of course it fails.\n"
+                            "int a; // Of each device.\n// Whose is it?\n\n// Rows: two.\n"
+                            "// Of each.\nf(\"// Of each.\");\n#if Of\n*b = Of;\n"}, 0),
+    ("comments of folders that are not clean yet", text.comments,
+     {f"{folder}a.c": "// Of each device.\n" for folder in text.COMMENTS_NOT_CLEAN}, 0),
     ("script that nobody can run", text.mode, {"scripts/a": "#!/bin/sh\n"}, 1),
     ("backwards include", includes.include_direction,
      {"libtrace/clock/a.cc": '#include "libtrace/model/b.h"\n', "libtrace/model/b.h": ""}, 1),

@@ -19,6 +19,25 @@ WORDS = re.compile("|".join((r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"
                              "not " + "implemented", r"(?<![\w.])/wo" + r"rk/")), re.I)
 MAX_COLUMNS = 100
 
+# First sentences of comments that leave to the reader what they are about ("Of each device.",
+# "Those that are late.") or what the rest of the sentence would be ("False: it is damaged.").
+FRAGMENT = re.compile(r"(?:As of|Of) (?!course\b)[^,]*$|That are\b|Whoever\b|Whose\b|Else\b|"
+                      r"Those (?:after|before|from|in|of|that|to|which|who|whose|with|without)\b|"
+                      r"Not (?:for|from|in|of|to)\b|Likewise (?:for|in|of|with)\b|Such as\b|"
+                      r"(?:True|False|None|Otherwise)$")
+SENTENCE = re.compile(r".*?(?:(?=[.:;!](?:\s|$))|$)")
+# Folders whose comments are not checked for this yet: strike off each one that has become clean.
+COMMENTS_NOT_CLEAN = (
+    "daemon/",
+    "kmod/",
+    "libtrace/model/",
+    "libtrace/query/",
+    "libtrace/stream/",
+    "qemu-device/",
+    "scripts/",
+    "tests/",
+)
+
 
 def licences_for(path):
     """The licences that the folder allows, the usual one first."""
@@ -108,6 +127,32 @@ def columns(tree):
                 yield f"{path}:{number}: {width} columns, the limit is {MAX_COLUMNS}"
 
 
+def comment_blocks(path, lines):
+    """Blocks of comment lines of their own: the number of the first line, and the text."""
+    marker = r"\s*#+(?:\s+|$)" if path.endswith((".py", ".sh")) else r"\s*(?://+|/?\*+/?)(?:\s+|$)"
+    begin, block = 0, []
+    for number, line in enumerate([*lines, ""], 1):
+        match = re.match(marker, line)
+        text = line[match.end():].removesuffix("*/").strip() if match else ""
+        if text:
+            begin = begin or number
+            block.append(text)
+        elif block:
+            yield begin, " ".join(block)
+            begin, block = 0, []
+
+
+def comments(tree):
+    """comments begin as sentences, not as fragments"""
+    for path in tree.having(".c", ".cc", ".h", ".proto", ".py", ".sh"):
+        if path.startswith(COMMENTS_NOT_CLEAN):
+            continue
+        for number, text in comment_blocks(path, tree.lines(path)):
+            sentence = SENTENCE.match(text).group()
+            if FRAGMENT.match(sentence) and "?" not in sentence:
+                yield f"{path}:{number}: \"{sentence[:30]}\" is a fragment: write a sentence"
+
+
 def kernel_style(tree):
     """kernel C: tabs, and no // comments but the SPDX line"""
     for path in filter(is_kernel_style, tree.paths):
@@ -129,4 +174,4 @@ def mode(tree):
             yield f"{path}: is executable and does not begin with #!: chmod -x it"
 
 
-CHECKS = [spdx, layout, size, words, whitespace, columns, kernel_style, mode]
+CHECKS = [spdx, layout, size, words, whitespace, columns, comments, kernel_style, mode]
