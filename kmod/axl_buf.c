@@ -24,7 +24,7 @@ static bool axl_buf_busy(struct axl_device *axl, struct axl_buf *buf)
 		if (!buf->last_use[i])
 			continue;
 		spin_lock_irq(&hwq->lock);
-		/* A command that failed translation may have named a job that never ran. */
+		/* A command that failed translation may have set a job that never ran. */
 		if (hwq->q)
 			busy = min(buf->last_use[i], hwq->seq_base + hwq->q->submitted) >
 			       hwq->seq_base + hwq->q->completed;
@@ -33,7 +33,7 @@ static bool axl_buf_busy(struct axl_device *axl, struct axl_buf *buf)
 	return busy;
 }
 
-/* With file->lock held for writing. */
+/* file->lock held for writing. */
 static int axl_buf_insert(struct axl_file *file, struct axl_buf *buf)
 {
 	struct axl_buf **table;
@@ -191,7 +191,7 @@ int axl_ioctl_buf_create(struct axl_ucmd *ucmd)
 	err = axl_buf_back(file, buf);
 	if (err)
 		goto leave;
-	/* Once inserted and unlocked another thread may destroy it. */
+	/* Another thread may destroy it as soon as it is inserted and unlocked. */
 	down_write(&file->lock);
 	err = axl_buf_insert(file, buf);
 	if (!err) {
@@ -241,7 +241,7 @@ int axl_ioctl_buf_destroy(struct axl_ucmd *ucmd)
 	return err;
 }
 
-/* After the contexts: nothing can be in use. */
+/* Called after the contexts are gone, so no buffer is in use. */
 void axl_bufs_teardown(struct axl_file *file)
 {
 	u32 i;

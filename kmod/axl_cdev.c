@@ -2,9 +2,9 @@
 /*
  * axl.ko: /dev/axlN.
  *
- * One table of ioctls and one path through it: the argument's own size field is
- * how much user space passed, the table has how much is required and known.
- * Handlers get a complete, zero-padded struct and never the user's pointer to it.
+ * All ioctls take one path through one table: the argument's own size field is the size that user
+ * space passed, the table has the required and the known size. Handlers get a complete, zero-padded
+ * struct, never the user's pointer to it.
  */
 #include <linux/compat.h>
 #include <linux/file.h>
@@ -111,7 +111,7 @@ static int axl_run(const struct axl_ioctl *op, struct axl_ucmd *ucmd)
 	return ret;
 }
 
-/* Makes a fence the caller's, or takes it back. */
+/* Installs the fence's descriptor, or releases it if the call failed. */
 static void axl_fence_install(struct axl_ucmd *ucmd, int ret)
 {
 	if (ret) {
@@ -149,9 +149,9 @@ unwritten:
 }
 
 /*
- * The fast path of AXL_IOCTL_SUBMIT, which bypasses the table: a struct of the
- * size known here needs no padding, and only its inputs are read, its outputs
- * written. The generic path gives the same results, and takes other sizes.
+ * The fast path of AXL_IOCTL_SUBMIT, which bypasses the table: a struct of the known size needs no
+ * padding, so only its inputs are read and its outputs written. The generic path gives the same
+ * results and handles other sizes.
  */
 static long axl_fops_submit(struct axl_file *file, struct axl_submit __user *user)
 {
@@ -187,7 +187,7 @@ static noinline long axl_fops_any(struct file *filp, unsigned int cmd, u32 size,
 	op = &axl_ioctls[array_index_nospec(axl_ioctl_index(cmd), ARRAY_SIZE(axl_ioctls))];
 	if (size < op->min_size)
 		return -EINVAL;
-	/* Looking for what is not zero in gigabytes of it would keep a CPU for long. */
+	/* Checking gigabytes for zero bytes would keep a CPU busy for long. */
 	if (size > PAGE_SIZE)
 		return -E2BIG;
 	ret = copy_struct_from_user(ucmd.cmd, op->size, user, size);
@@ -211,7 +211,7 @@ static long axl_fops_ioctl(struct file *filp, unsigned int cmd, unsigned long ar
 	void __user *user = (void __user *)arg;
 	u32 size;
 
-	/* The size in the number may be that of a later version of the struct. */
+	/* The size in the ioctl number may be that of a later version of the struct. */
 	if (_IOC_TYPE(cmd) != AXL_IOCTL_BASE || axl_ioctl_index(cmd) >= ARRAY_SIZE(axl_ioctls))
 		return -ENOTTY;
 	if (READ_ONCE(file->axl->closed))
@@ -259,7 +259,9 @@ static __poll_t axl_fops_poll(struct file *filp, poll_table *wait)
 	if (axl_enter(file->axl, &idx))
 		return EPOLLERR | EPOLLHUP;
 	down_read(&file->lock);
-	/* A file without a ring polls ring 0's queue: the end of the device wakes all queues. */
+	/*
+	 * A file without a ring polls ring 0's wait queue; the end of the device wakes all of them.
+	 */
 	ring = file->ring ? file->ring : &file->axl->rings[AXL_TRACE_RING_DEVICE];
 	poll_wait(filp, &ring->wait, wait);
 	if (file->driver_ring)
@@ -304,7 +306,7 @@ static int axl_fops_open(struct inode *inode, struct file *filp)
 	return stream_open(inode, filp);
 }
 
-/* Takes everything of a file away from the device. No call on it is running: no locks needed. */
+/* Releases everything that a file owns on the device. No call on it is running: no locks needed. */
 static void axl_file_teardown(struct axl_file *file)
 {
 	int i;
@@ -349,7 +351,7 @@ static const struct file_operations axl_fops = {
 	.llseek = axl_llseek,
 };
 
-/* Here because only the operations tell whether a file is one of ours. */
+/* Defined here because only the file operations tell whether a file is one of this driver. */
 static int axl_ioctl_join(struct axl_ucmd *ucmd)
 {
 	struct axl_join *cmd = ucmd->cmd;

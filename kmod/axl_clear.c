@@ -2,9 +2,8 @@
 /*
  * axl.ko: free device memory is zero.
  *
- * It is cleared at probe and when a buffer is freed. What could not be cleared
- * then, because the device was offline or failed to, is cleared before the next
- * allocation. Callers hold axl->lock.
+ * It is cleared at probe and when a buffer is freed. Memory that could not be cleared then, because
+ * the device was offline or failed, is cleared before the next allocation. Callers hold axl->lock.
  */
 #include <linux/delay.h>
 #include <linux/math64.h>
@@ -23,10 +22,10 @@ static int axl_clear(struct axl_device *axl, u64 start, u64 bytes)
 
 	if (!axl_accessible(axl))
 		return axl_gone_error(axl);
-	/* An earlier clear may have timed out; no other begins until it is done. */
+	/* An earlier clear may have timed out; another one must not begin until it is done. */
 	if (axl_wait_clear32(axl, AXL_REG_CLEAR_CTRL, AXL_CLEAR_BUSY, AXL_CLEAR_MAX_US))
 		return -EIO;
-	/* Twice what it should take. */
+	/* Allow twice the expected time. */
 	limit_us = min_t(u64, AXL_CLEAR_MAX_US, USEC_PER_SEC +
 			 mul_u64_u64_div_u64(bytes, 2 * USEC_PER_SEC, max(rate, 1ULL)));
 	axl_write64(axl, AXL_REG_CLEAR_BASE, start);
@@ -45,7 +44,7 @@ static int axl_clear(struct axl_device *axl, u64 start, u64 bytes)
 	return status ? -EIO : 0;
 }
 
-/* A buffer's memory, before it is freed. */
+/* Clears a buffer's memory before it is freed. */
 void axl_clear_range(struct axl_device *axl, u64 start, u64 bytes)
 {
 	lockdep_assert_held(&axl->lock);
@@ -68,7 +67,7 @@ static int axl_clear_space(struct axl_device *axl, struct axl_space *space)
 	return space->end > at ? axl_clear(axl, at, space->end - at) : 0;
 }
 
-/* Before an allocation: free memory is zero, or the allocation fails. */
+/* Called before an allocation, which fails if free memory is not zero. */
 int axl_clear_free(struct axl_device *axl)
 {
 	int err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: who is behind a file. A client number is the driver's word for one incarnation of a
- * program; user space cannot choose it, and so cannot pass its jobs off as another's.
+ * axl.ko: the client number of a file. It identifies one instance of a program; user space cannot
+ * choose it, so it cannot pass its jobs off as another client's.
  */
 #include <linux/capability.h>
 #include <linux/pid.h>
@@ -24,7 +24,7 @@ static u32 axl_client_number(void)
 	return number;
 }
 
-/* With files_lock held, so that the numbers of a device's files rise along its list. */
+/* files_lock is held, so that the numbers along a device's list of files ascend. */
 void axl_client_open(struct axl_file *file)
 {
 	file->number = axl_client_number();
@@ -53,7 +53,7 @@ int axl_client_join(struct axl_file *file, const struct axl_file *other, struct 
 {
 	int err = 0;
 
-	/* A file handed on by fork or by a socket stays its opener's. */
+	/* A file passed on by fork or through a socket stays its opener's. */
 	if (file->owner != other->owner || file->owner != task_tgid(current))
 		return -EPERM;
 	down_write(&file->lock);
@@ -78,7 +78,7 @@ static bool axl_is_there(struct pid *owner)
 	return there;
 }
 
-/* How many of the device's files with higher numbers than cmd->after were noted. */
+/* Stores and counts the device's files with numbers above cmd->after. */
 static u32 axl_clients_note(struct axl_device *axl, const struct axl_clients *cmd,
 			    struct axl_client *clients)
 {
@@ -93,7 +93,7 @@ static u32 axl_clients_note(struct axl_device *axl, const struct axl_clients *cm
 			continue;
 		clients[count].file = file->number;
 		clients[count].client = READ_ONCE(file->client);
-		/* The number of a process that is gone may be another's by now. */
+		/* The pid of a process that exited may have been reused. */
 		clients[count].pid = axl_is_there(file->owner) ? pid_vnr(file->owner) : 0;
 		clients[count].reserved = 0;
 		count++;

@@ -2,11 +2,10 @@
 /*
  * axl.ko: the device clock against the host's.
  *
- * A sample is one read of the device clock between two readings of the cycle
- * counter. Outside of those lie two snapshots of the timekeeper, each an exact
- * pair (cycles, CLOCK_MONOTONIC); the host times of a sample are interpolated
- * between them, so that they name the same instants as the cycle counts. Of a
- * few tries, made with interrupts off, the narrowest is kept.
+ * A sample is one read of the device clock between two reads of the cycle counter. Around those,
+ * two snapshots of the timekeeper each give an exact pair (cycles, CLOCK_MONOTONIC). The host times
+ * of a sample are interpolated between the snapshots, so they name the same instants as the cycle
+ * counts. The narrowest of a few tries, made with interrupts off, is used.
  */
 #include <linux/bits.h>
 #include <linux/ktime.h>
@@ -20,7 +19,7 @@
 
 #define AXL_CLOCK_TRIES 4
 
-/* The CPU's cycle counter, in order with the register reads around it; 0 = there is none. */
+/* The CPU's cycle counter, ordered against the register reads around it; 0 = not available. */
 static u64 axl_cycles(void)
 {
 #ifdef CONFIG_X86
@@ -35,7 +34,7 @@ struct axl_instant {
 	u64 ns;			/* CLOCK_MONOTONIC */
 	u64 real_ns;
 	u64 raw_ns;
-	unsigned int set_seq;	/* changes when somebody sets the real-time clock */
+	unsigned int set_seq;	/* changes when the real-time clock is set */
 	bool exact;		/* the timekeeper runs on this cycle counter */
 };
 
@@ -58,14 +57,14 @@ static struct axl_instant axl_now(void)
 	return now;
 }
 
-/* Whether a and b frame a stretch over which cycles convert to ns linearly. */
+/* Whether cycles convert to ns linearly between a and b. */
 static bool axl_frame_good(const struct axl_instant *a, const struct axl_instant *b)
 {
 	return a->exact && b->exact && a->set_seq == b->set_seq && b->cycles > a->cycles &&
 	       b->cycles - a->cycles < U32_MAX && b->ns - a->ns < U32_MAX;
 }
 
-/* cycles, which lies inside the frame, on a clock that read a_ns and b_ns at its ends. */
+/* Interpolates cycles, which is between a and b, on a clock that read a_ns and b_ns there. */
 static u64 axl_frame_at(const struct axl_instant *a, const struct axl_instant *b, u64 a_ns,
 			u64 b_ns, u64 cycles, bool up)
 {
@@ -89,7 +88,7 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 	sample->tsc_before = axl_cycles();
 	sample->device_ticks = axl_read64(axl, AXL_REG_CLK_NOW);
 	sample->tsc_after = axl_cycles();
-	/* A reading is cut to whole ns, a frame's ends too; bounds are rounded outwards. */
+	/* All readings are truncated to whole ns, so the bounds are rounded outwards. */
 	sample->host_after_ns = ktime_get_ns() + 1;
 	sample->host_before_ns = ns_before;
 	b = axl_now();
@@ -100,8 +99,8 @@ static void axl_clock_try(struct axl_device *axl, struct axl_clock_sample *sampl
 }
 
 /*
- * Both clocks at one instant, as exactly as the link can say. A host time that was
- * not while we asked is no answer. snapshot_lock held.
+ * Reads both clocks at one instant, as exactly as the link allows. A host time outside of the
+ * request is rejected. snapshot_lock held.
  */
 static bool axl_ptm_pair(struct axl_device *axl, u64 *ticks, u64 *cycles, struct axl_instant *a,
 			 struct axl_instant *b)
@@ -130,7 +129,7 @@ static void axl_clock_ptm(struct axl_device *axl, struct axl_clock_sample *sampl
 	sample->flags |= AXL_CLOCK_PTM;
 }
 
-/* A PTM pair on the clocks that PTP wants. */
+/* A PTM pair in the clocks that PTP requires. */
 int axl_clock_cross(struct axl_device *axl, u64 *ticks, ktime_t *real, ktime_t *raw)
 {
 	struct axl_instant a, b;
@@ -150,7 +149,7 @@ int axl_clock_cross(struct axl_device *axl, u64 *ticks, ktime_t *real, ktime_t *
 	return 0;
 }
 
-/* A clock of clock_bits continued beyond its wrap; seen often enough (axl_ptp.c). */
+/* Extends a clock of clock_bits beyond its wrap; axl_ptp.c reads it often enough. */
 u64 axl_ticks_extend(struct axl_device *axl, u64 ticks)
 {
 	u64 mask = GENMASK_ULL(axl->clock_bits - 1, 0);
@@ -159,7 +158,7 @@ u64 axl_ticks_extend(struct axl_device *axl, u64 ticks)
 	if (axl->clock_bits == 64)
 		return ticks;
 	spin_lock_irqsave(&axl->snapshot_lock, flags);
-	/* A little back in time is another CPU that read first, not a whole turn. */
+	/* A small step back means that another CPU read first, not a whole wrap. */
 	if (((ticks - axl->clock_last) & mask) <= mask / 2)
 		axl->clock_last += (ticks - axl->clock_last) & mask;
 	ticks = axl->clock_last - ((axl->clock_last - ticks) & mask);
@@ -185,7 +184,7 @@ static void axl_clock_read(struct axl_device *axl, struct axl_clock_sample *best
 	unsigned long flags;
 	u32 i;
 
-	/* No interrupt inside a bracket; the PTM registers are ours. */
+	/* No interrupt inside a bracket, and exclusive use of the PTM registers. */
 	spin_lock_irqsave(&axl->snapshot_lock, flags);
 	for (i = 0; i < AXL_CLOCK_TRIES; i++) {
 		axl_clock_try(axl, &sample);

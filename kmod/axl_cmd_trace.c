@@ -2,10 +2,9 @@
 /*
  * axl.ko: commands as tracepoints.
  *
- * While sysfs' trace_commands is on, the driver owns the device-wide trace ring
- * and emits axl_cmd_start and axl_cmd_end for each command that the device
- * records. Nobody else can open that ring meanwhile. Off, which is the default,
- * nothing here runs.
+ * While sysfs' trace_commands is on, the driver owns the device-wide trace ring, so that user space
+ * cannot open it, and emits axl_cmd_start and axl_cmd_end for each command that the device records.
+ * By default it is off and none of this code runs.
  *
  * The device writes the ring's memory: its indexes are compared, not trusted.
  */
@@ -42,7 +41,7 @@ static void axl_cmd_trace_count_lost(struct axl_device *axl, u64 lost)
 	reader->lost = lost;
 }
 
-/* Takes some of what waits, axl->lock held. Returns whether there is more. */
+/* Takes a batch of records, axl->lock held. Returns whether there are more. */
 static bool axl_cmd_trace_take(struct axl_device *axl)
 {
 	struct axl_cmd_trace *reader = &axl->cmd_trace;
@@ -52,7 +51,7 @@ static bool axl_cmd_trace_take(struct axl_device *axl)
 
 	axl_cmd_trace_count_lost(axl, READ_ONCE(ring->header->lost));
 	if (waiting > AXL_CMD_TRACE_RECORDS) {
-		/* A sound device never writes beyond the space that was free. */
+		/* A correct device never writes beyond the free entries. */
 		axl_count(axl, AXL_STAT_BAD_TRACE_INDEXES);
 		reader->read += waiting;
 		waiting = 0;
@@ -124,7 +123,7 @@ static int axl_cmd_trace_start(struct axl_device *axl)
 	return 0;
 }
 
-/* Also at removal, when nobody can start it again. */
+/* Also called at removal, when it can no longer be started again. */
 void axl_cmd_trace_stop(struct axl_device *axl)
 {
 	struct axl_trace_ring *ring = &axl->rings[AXL_TRACE_RING_DEVICE];
@@ -135,7 +134,7 @@ void axl_cmd_trace_stop(struct axl_device *axl)
 		return;
 	mutex_lock(&axl->lock);
 	axl_ring_stop(ring);
-	/* What is left; no more than fits, whatever the index says. */
+	/* Takes the remaining records, but no more than fit the ring, whatever the index says. */
 	for (i = 0; i < AXL_CMD_TRACE_RECORDS / AXL_CMD_TRACE_BATCH; i++)
 		if (!axl_cmd_trace_take(axl))
 			break;
@@ -160,7 +159,7 @@ static int axl_cmd_trace_switch(struct axl_device *axl, bool on)
 	return err;
 }
 
-/* For sysfs. -EBUSY: the device-wide trace ring is open. */
+/* Called from sysfs. -EBUSY: the device-wide trace ring is open. */
 int axl_cmd_trace_set(struct axl_device *axl, bool on)
 {
 	int err, idx;

@@ -2,16 +2,15 @@
 /*
  * axl.ko: the consumption of a queue's completions.
  *
- * Nothing in a completion entry is trusted without a check against what was
- * submitted: jobs of a queue complete in order, so the next entry must name
- * the oldest job in flight, or one that failed. An entry that does not ends the
- * context, unless it merely repeats the one before.
+ * A completion entry is not trusted: every field is checked against what was submitted. Jobs of a
+ * queue complete in order, so the next entry must name the oldest job in flight, or one that
+ * failed. Any other entry ends the context, unless it merely repeats the previous one.
  */
 #include "axl_completion.h"
 #include "axl_driver_ring.h"
 #include "axl_trace_job.h"
 
-/* For the tracepoint. complete: a stamp, 0 = in flight. */
+/* Emits the tracepoint. complete is a stamp, 0 if the job is in flight. */
 static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *job, u32 status,
 				   u64 ticks, u64 irq, u64 complete)
 {
@@ -20,7 +19,7 @@ static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *jo
 	struct axl_anchor *anchor = &q->hwq->anchor;
 	u64 submit_ns = 0, submit_end_ns = 0, irq_ns, complete_ns;
 
-	/* In this order: the anchor may be renewed for the later one. */
+	/* In this order, because the second conversion may renew the anchor. */
 	irq_ns = irq ? axl_anchor_after_ns(anchor, irq) : 0;
 	complete_ns = complete ? axl_anchor_after_ns(anchor, complete) : 0;
 	if (job->noted) {
@@ -33,7 +32,7 @@ static noinline void axl_job_trace(struct axl_queue *q, const struct axl_job *jo
 		      ticks, submit_ns, notes->doorbell_ns, submit_end_ns, irq_ns, complete_ns);
 }
 
-/* A completion was taken, in the handler or elsewhere; hwq->lock held. */
+/* A completion was taken, by the handler or by polling; hwq->lock held. */
 static __always_inline void axl_job_report(struct axl_queue *q, const struct axl_job *job,
 					   u32 status, u64 ticks)
 {
@@ -53,7 +52,7 @@ static __always_inline void axl_job_report(struct axl_queue *q, const struct axl
 		axl_job_trace(q, job, status, ticks, irq, now);
 }
 
-/* Reports all jobs in flight; hwq->lock held. Returns how many. */
+/* Reports all jobs in flight and returns their number; hwq->lock held. */
 u32 axl_queue_trace_jobs(struct axl_queue *q)
 {
 	u64 seq;
@@ -94,7 +93,7 @@ static void axl_job_done(struct axl_queue *q, struct axl_job *job, u32 status, u
 	WRITE_ONCE(q->completed, job->seq);
 }
 
-/* A job that failed may end before the device has fetched all of it. */
+/* A failed job may end before the device has fetched all of it. */
 static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct axl_job *job)
 {
 	u32 least = cqe->status == AXL_ST_OK ? job->sq_end : q->sq_head;
@@ -104,7 +103,7 @@ static bool axl_cqe_sane(struct axl_queue *q, const struct axl_cqe *cqe, struct 
 	       cqe->sq_head - least <= q->sq_tail - least;
 }
 
-/* The entry of the newest completed job once more: harmless, and dropped. */
+/* A repeated entry of the newest completed job is harmless and is dropped. */
 static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
 {
 	struct axl_job *last = &q->jobs[q->completed & (AXL_SQ_ENTRIES - 1)];
@@ -114,8 +113,8 @@ static bool axl_cqe_repeats(struct axl_queue *q, const struct axl_cqe *cqe)
 }
 
 /*
- * The job in flight that the entry names: the oldest, but a failed one may
- * overtake those before it, which the device drops with the rest of the context.
+ * The job in flight that the entry names. It must be the oldest, but a failed job may overtake
+ * earlier ones, which the device drops with the rest of the context.
  */
 static struct axl_job *axl_cqe_job(struct axl_queue *q, const struct axl_cqe *cqe)
 {
@@ -132,7 +131,7 @@ static struct axl_job *axl_cqe_job(struct axl_queue *q, const struct axl_cqe *cq
 	return NULL;
 }
 
-/* Takes what the device completed; hwq->lock held, any context. Returns how many. */
+/* Takes completed jobs and returns their number; hwq->lock held, any context. */
 unsigned int axl_queue_reap(struct axl_queue *q)
 {
 	struct axl_device *axl = q->ctx->axl;
@@ -162,7 +161,9 @@ unsigned int axl_queue_reap(struct axl_queue *q)
 			break;
 		}
 		if (job->seq != q->completed + 1) {
-			/* Ends once the device has let go of them all, see axl_queue_fail(). */
+			/*
+			 * Ends once the device has released all of the jobs, see axl_queue_fail().
+			 */
 			job->device_ticks = cqe.time;
 			axl_ctx_error(axl, q->ctx->hw);
 			q->dead = true;
@@ -181,9 +182,8 @@ unsigned int axl_queue_reap(struct axl_queue *q)
 }
 
 /*
- * Ends every job in flight: the guilty one with status, the one whose completion
- * made no sense with a ring error, the others as canceled. The device no longer
- * works on them; hwq->lock held.
+ * Ends every job in flight: the guilty one with status, one with an invalid completion with a ring
+ * error, the others as canceled. The device no longer works on them; hwq->lock held.
  */
 void axl_queue_fail(struct axl_queue *q, u32 status, u32 guilty, u32 index)
 {

@@ -19,7 +19,7 @@ static inline u32 axl_seq_status(const struct axl_queue *q, u64 seq, u32 *index)
 	return q->guilty_status;
 }
 
-/* Whether the entry with that free-running index has been written. */
+/* Whether the entry with this free-running index has been written. */
 static inline bool axl_cqe_ready(const struct axl_queue *q, u32 at)
 {
 	u16 phase = ~(at >> AXL_CQ_LOG2) & 1;
@@ -27,7 +27,7 @@ static inline bool axl_cqe_ready(const struct axl_queue *q, u32 at)
 	return READ_ONCE(q->cq[at & (AXL_CQ_ENTRIES - 1)].phase) == phase;
 }
 
-/* How many entries wait to be taken; hwq->lock held. In each interrupt of a traced queue. */
+/* Number of entries ready to be taken; hwq->lock held. Runs in each interrupt of a traced queue. */
 static __always_inline unsigned int axl_queue_peek(const struct axl_queue *q)
 {
 	unsigned int ready = 0;

@@ -8,7 +8,7 @@
 #include "axl_tools.h"
 #include "axl_trace_device.h"
 
-/* The latch is shared by all who read counters. */
+/* The latch is shared by all readers of counters. */
 static void axl_counters_snapshot(struct axl_device *axl, struct axl_counters_read *cmd,
 				  u64 *values)
 {
@@ -41,7 +41,7 @@ static int axl_counters_read(struct axl_device *axl, struct axl_counters_read *c
 	return fine ? 0 : axl_gone_error(axl);
 }
 
-/* One counter, for perf: any context but NMI. Of another epoch it began at 0 since. */
+/* Reads one counter, for perf; not from NMI. A new epoch means that counters restarted at 0. */
 int axl_counter_now(struct axl_device *axl, u32 counter, u64 *value, u64 *epoch)
 {
 	unsigned long flags;

@@ -44,7 +44,7 @@ struct axl_ctx *axl_ctx_get(struct axl_file *file, u32 handle)
 	return ctx;
 }
 
-/* With axl->lock held: the queues become visible to interrupts. */
+/* The queues become visible to interrupts. axl->lock held. */
 static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 {
 	struct axl_device *axl = ctx->axl;
@@ -65,7 +65,10 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 		return -ENOSPC;
 
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET);
-	/* Never reuse a context that a former owner may still run in: reset all instead. */
+	/*
+	 * A former owner's work may still run in this context: reset the whole device, never reuse
+	 * it.
+	 */
 	if (axl_wait_clear32(axl, AXL_REG_CTX_CTRL(ctx->hw), AXL_CTX_RESET, 10 * 1000))
 		axl_device_reset(axl);
 	if (!axl_accessible(axl))
@@ -80,8 +83,8 @@ static int axl_ctx_bind(struct axl_ctx *ctx, u32 priority)
 }
 
 /*
- * Takes a context off the device: what still runs is canceled and its waiters
- * wake. Drops the caller's reference. Takes queue->submit: no file->lock here.
+ * Takes a context off the device: running jobs are canceled and their waiters wake. Drops the
+ * caller's reference. Takes queue->submit, so file->lock must not be held.
  */
 void axl_ctx_release(struct axl_ctx *ctx)
 {

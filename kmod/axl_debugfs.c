@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: /sys/kernel/debug/axl/axlN/state, a dump for people. No ABI.
+ * axl.ko: /sys/kernel/debug/axl/axlN/state, a human-readable dump. Not an ABI.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>

@@ -28,20 +28,20 @@
  *   below all                     axl_*_types.h (structures), axl_stamp, axl_trace*.h
  *                                 (tracepoints), compat.h, uapi/
  *
- * What completion and register access find out reaches recovery by a work item,
- * axl->recover, which axl_ctx_error() and axl_set_gone() of the device layer
- * queue. Wait queues wake whoever sleeps in a layer above.
+ * Completion and register access report failures to recovery by the work item axl->recover, which
+ * axl_ctx_error() and axl_set_gone() of the device layer queue. Wait queues wake sleepers in the
+ * layers above.
  *
- * Who owns what:
+ * Ownership:
  *   axl_device      referenced by the PCI binding and by each open file
  *   axl_file        an open file; owns its contexts and buffers, and at most one
- *                   trace ring; on unplug all of that goes, the file stays
+ *                   trace ring; on unplug these are released, the file remains
  *   axl_share       the open files of one user on one device
  *   axl_ctx         referenced by its file's table, and by calls that sleep on it
  *   axl_queue       its context; the rings go when the context leaves the device
  *   axl_hwq, axl_trace_ring, axl_driver_ring
  *                   parts of the device, lent to a context's queue or to a file
- *   axl_buf         its file's table; can go when no job in flight uses it
+ *   axl_buf         its file's table; freed once no job in flight uses it
  *   axl_pages       referenced by their axl_mem and by each mapping
  *   axl_fence       referenced by its descriptor, and by its queue until signalled
  *
@@ -53,16 +53,16 @@
  *                       fast path of axl_ioctl_submit() holds it for reading and then
  *                       only trylocks queue->submit
  *   axl->cmd_trace.lock whether the driver reads the device-wide ring itself
- *   axl->lock           which context, queue, ring and range of device memory
- *                       belongs to whom; contexts' death; quotas; resets
+ *   axl->lock           ownership of contexts, queues, rings and ranges of device
+ *                       memory; contexts' death; quotas; resets
  *   hwq->lock           hwq->q, its indexes, sequences, jobs and fences; taken in
  *                       interrupt context
  * and innermost: driver_ring.lock (its indexes; hwq->lock may be held),
  * axl->snapshot_lock (counter latch, PTM registers, clock), axl_users_lock
  * (axl_quota.c), axl_pmus_lock (axl_pmu.c).
- * axl->srcu covers nothing but presence: see axl_enter().
- * No user page is faulted in under any of them, nor inside axl_enter(): what
- * axl_fetch() copies under locks it reads with page faults off.
+ * axl->srcu only protects the device's presence: see axl_enter(). No user page is faulted in under
+ * any of these locks, nor inside axl_enter(): axl_fetch(), which copies under locks, reads with
+ * page faults disabled.
  */
 #include <linux/atomic.h>
 #include <linux/cdev.h>
@@ -117,7 +117,7 @@ struct axl_device {
 	struct list_head shares;
 	atomic64_t host_bytes;		/* of all shares */
 
-	struct mutex lock;		/* who owns what of the hardware; resets */
+	struct mutex lock;		/* ownership of hardware resources; resets */
 	struct axl_ctx *ctxs[AXL_MAX_CONTEXTS];
 	bool unclean;			/* free device memory may not be zero */
 	struct axl_space dram;
@@ -177,8 +177,8 @@ static inline void axl_count(struct axl_device *axl, enum axl_stat stat)
 }
 
 /*
- * Brackets everything that needs the device to stay. Unplug closes the device
- * and waits for those inside; they must not wait for user memory.
+ * Brackets code that needs the device to stay. Unplug closes the device and waits for all callers
+ * inside, so they must not wait for user memory.
  */
 static inline int axl_enter(struct axl_device *axl, int *idx)
 {
@@ -189,7 +189,7 @@ static inline int axl_enter(struct axl_device *axl, int *idx)
 	return -ENODEV;
 }
 
-/* Whether what was just read from the device is valid. */
+/* Whether a value just read from the device is valid. */
 static inline bool axl_accessible(struct axl_device *axl)
 {
 	return !READ_ONCE(axl->gone) && !READ_ONCE(axl->offline);

@@ -3,10 +3,10 @@
  * axl.ko: records in the driver's own trace ring, which user space maps like the
  * device's. axl_driver_ring_open.c opens it.
  *
- * It carries what the tracepoints axl_job and axl_wake do, for a tracer that cannot
- * afford a tracepoint for each job: a record is some stores into memory that
- * the tracer has mapped. User space writes the header's consumer index: it is only
- * compared, and an impossible value counts as a full ring.
+ * It has the contents of the tracepoints axl_job and axl_wake, for tracers that cannot afford a
+ * tracepoint per job: a record costs a few stores into memory that the tracer has mapped. User
+ * space writes the header's consumer index, so it is only compared, and an impossible value counts
+ * as a full ring.
  */
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
@@ -15,9 +15,9 @@
 #include "axl_tracing.h"
 
 /*
- * Not a static branch: switching one patches code that other CPUs may be executing, at each
- * beginning and end of a recording, which QEMU's TCG does not always survive (a CPU keeps hitting
- * the breakpoint of a patch that is complete).
+ * Not a static branch: switching one patches code that other CPUs may be executing, at the start
+ * and end of each recording, which QEMU's TCG does not always survive (a CPU keeps hitting the
+ * breakpoint of a completed patch).
  */
 atomic_t axl_driver_rings = ATOMIC_INIT(0);
 
@@ -27,7 +27,7 @@ void axl_driver_ring_init(struct axl_device *axl)
 	init_waitqueue_head(&axl->driver_ring.wait);
 }
 
-/* With the file's lock held, which keeps the ring. */
+/* The file's lock is held, which keeps the ring alive. */
 bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 {
 	u64 waiting = READ_ONCE(ring->produced) - READ_ONCE(ring->header->consumed);
@@ -35,7 +35,7 @@ bool axl_driver_ring_readable(struct axl_driver_ring *ring)
 	return waiting && waiting >= ring->watermark;
 }
 
-/* Whether there is room for one more record; ring->lock held. */
+/* Whether one more record fits; ring->lock held. */
 static __always_inline bool axl_driver_ring_room(struct axl_driver_ring *ring)
 {
 	struct axl_trace_header *header = ring->header;
@@ -49,7 +49,7 @@ static __always_inline bool axl_driver_ring_room(struct axl_driver_ring *ring)
 	return false;
 }
 
-/* That record, its head filled in. */
+/* The next record, with its head filled in. */
 static __always_inline union axl_host_record *
 axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, const struct axl_queue *q, u64 time)
 {
@@ -60,7 +60,7 @@ axl_driver_ring_next(struct axl_driver_ring *ring, u8 type, const struct axl_que
 	record->h.engine = 0xff;
 	record->h.queue = q->hwq->id;
 	record->h.context = q->ctx->hw;
-	/* Lost ones are numbered, too. */
+	/* Lost records are numbered, too. */
 	record->h.sequence = (u32)(produced + ring->lost);
 	record->h.time = time;
 	return record;
@@ -73,7 +73,7 @@ static __always_inline bool axl_driver_ring_publish(struct axl_driver_ring *ring
 	u64 produced = ring->produced + 1;
 
 	WRITE_ONCE(ring->produced, produced);
-	/* The record before the index. */
+	/* Publishes the record before the index. */
 	smp_store_release(&header->produced, produced);
 	return unlikely(produced - READ_ONCE(header->consumed) == ring->watermark);
 }
@@ -102,7 +102,7 @@ void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q
 	bool wake = false;
 
 	axl_anchor_renew(anchor, complete);
-	/* Interrupts are off, as hwq->lock demands. */
+	/* Interrupts are off, because hwq->lock is held. */
 	spin_lock(&ring->lock);
 	if (likely(axl_driver_ring_room(ring))) {
 		to = &axl_driver_ring_next(ring, AXL_REC_HOST_JOB, q, complete)->host_job;
@@ -135,7 +135,7 @@ void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *
 			  const struct axl_wait *cmd, const struct axl_job *job, u32 status,
 			  u64 wait_ns)
 {
-	/* As completions: else it could seem to come before its own. */
+	/* Converted like completions, because otherwise it could seem to precede its own. */
 	u64 wake_ns = axl_anchor_after_ns(&q->hwq->anchor, axl_stamp());
 	struct axl_rec_host_wait *to;
 	bool wake = false;
@@ -155,7 +155,7 @@ void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *
 			axl_driver_ring_numbers(ring, &to->pid, &to->tid);
 		to->cpu = raw_smp_processor_id();
 		to->reserved0 = 0;
-		/* A loop or memset() would cost several times as much. */
+		/* Unrolled, because a loop or memset() would cost several times as much. */
 		BUILD_BUG_ON(ARRAY_SIZE(to->reserved1) != 7);
 		WRITE_ONCE(to->reserved1[0], 0);
 		WRITE_ONCE(to->reserved1[1], 0);

@@ -9,18 +9,18 @@
 
 extern atomic_t axl_driver_rings;
 
-/* Some device's ring is open. */
+/* True if the driver ring of any device is open. */
 static __always_inline bool axl_driver_ring_on(void)
 {
 	return unlikely(atomic_read(&axl_driver_rings));
 }
 
-/* The current thread's numbers as the ring's reader sees them, who is in a container. */
+/* The current thread's ids in the pid namespace of the ring's reader. */
 void axl_driver_ring_numbers(struct axl_driver_ring *ring, u32 *pid, u32 *tid);
 
 /*
- * What is known of a job as it is submitted, hwq->lock held. entered, rung: stamps of the ioctl's
- * beginning and of the doorbell, whose time is rung_ns.
+ * Records the submission data of a job. hwq->lock held. entered and rung are the stamps of the
+ * ioctl's entry and of the doorbell, whose time is rung_ns.
  */
 static __always_inline void axl_job_note(struct axl_driver_ring *ring, struct axl_job *job,
 					 const struct axl_submit *cmd, u64 copy_bytes, u64 entered,
@@ -42,12 +42,12 @@ static __always_inline void axl_job_note(struct axl_driver_ring *ring, struct ax
 	job->submit_end = axl_stamp();
 }
 
-/* A job is over, or in flight when asked; hwq->lock held. irq, complete: stamps, 0 = none. */
+/* Records a job that is over, or one in flight. hwq->lock held. irq, complete: stamps or 0. */
 void axl_driver_ring_job(struct axl_driver_ring *ring, const struct axl_queue *q,
 			 const struct axl_job *job, u32 status, u64 ticks, u64 irq, u64 complete);
 /*
- * A wait is over; hwq->lock held. job: what was waited for, NULL = not known any more. wait_ns: its
- * beginning, 0 = there was nothing to wait for.
+ * Records a completed wait. hwq->lock held. job is the job waited for, or NULL if no longer known.
+ * wait_ns is the wait's start, or 0 if there was nothing to wait for.
  */
 void axl_driver_ring_wait(struct axl_driver_ring *ring, const struct axl_queue *q,
 			  const struct axl_wait *cmd, const struct axl_job *job, u32 status,

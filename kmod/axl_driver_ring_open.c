@@ -16,7 +16,7 @@
 
 #define AXL_DRIVER_RING_TRIALS	32	/* fit into the smallest ring */
 
-/* What stands for a queue with one completion. */
+/* Stands in for a queue with one completion. */
 struct axl_driver_ring_trial {
 	struct axl_hwq hwq;
 	struct axl_ctx ctx;
@@ -27,7 +27,7 @@ struct axl_driver_ring_trial {
 	struct axl_wait wait;
 };
 
-/* All that tracing a job takes: at its submission, in the handler, and its record. */
+/* The whole cost of tracing a job: at its submission, in the handler, and its record. */
 static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 					     struct axl_driver_ring_trial *t)
 {
@@ -51,13 +51,13 @@ static noinline void axl_driver_ring_try_job(struct axl_driver_ring *ring,
 static noinline void axl_driver_ring_try_wait(struct axl_driver_ring *ring,
 					      struct axl_driver_ring_trial *t)
 {
-	/* Waiting reads the clock anyhow. */
+	/* Times are passed as constants, since waiting reads the clock anyway. */
 	axl_driver_ring_wait(ring, &t->q, &t->wait, &t->job, 0, 1);
 }
 
 /*
- * Measures what tracing a job and a wait costs the host, in a ring that is not yet in use. In
- * picoseconds, of the quickest trial: interrupts do not count.
+ * Measures in picoseconds what tracing a job and a wait costs the host, in a ring that is not yet
+ * in use. The fastest trial counts, so that interrupts do not distort it.
  */
 static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_trace_open *cmd)
 {
@@ -91,7 +91,7 @@ static int axl_driver_ring_measure(struct axl_driver_ring *trial, struct axl_tra
 	return 0;
 }
 
-/* Fills in the header and has the costs measured; mem and header are already set. */
+/* Fills in the header and measures the costs; mem and header are already set. */
 static int axl_driver_ring_prepare(struct axl_driver_ring *ring, struct axl_trace_open *cmd)
 {
 	struct axl_trace_header *header = ring->header;
@@ -121,7 +121,7 @@ static int axl_driver_ring_check(const struct axl_trace_open *cmd)
 	return perfmon_capable() ? 0 : -EPERM;
 }
 
-/* With file->lock and axl->lock held. */
+/* file->lock and axl->lock held. */
 static int axl_driver_ring_start(struct axl_file *file, const struct axl_driver_ring *fresh)
 {
 	struct axl_device *axl = file->axl;

@@ -2,8 +2,8 @@
 /*
  * axl.ko: PCI driver of the axl accelerator.
  *
- * Probe is a list of steps, each managed or followed by its undo; removal runs
- * the undos backwards, so there is no remove().
+ * Probe is a list of steps, each managed or followed by its undo action. Removal runs these actions
+ * in reverse order, so there is no remove().
  */
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
@@ -35,7 +35,7 @@ static void axl_remove_cdev(void *data)
 	axl_cdev_del(data);
 }
 
-/* What tools see; the device works without. */
+/* Interfaces for tools; the device works without them. */
 static void axl_remove_tools(void *data)
 {
 	axl_debugfs_remove_device(data);
@@ -64,7 +64,7 @@ static int axl_setup_irqs(struct axl_device *axl)
 	int err;
 	u32 i;
 
-	/* Managed, since the device was enabled by pcim_enable_device(). */
+	/* The vectors are freed automatically, since pcim_enable_device() enabled the device. */
 	err = pci_alloc_irq_vectors(axl->pdev, count, count, PCI_IRQ_MSIX);
 	if (err < 0)
 		return dev_err_probe(dev, err, "needs %u MSI-X vectors\n", count);
@@ -110,7 +110,7 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
-	/* From here DMA may run: on removal it is stopped before bus mastering. */
+	/* DMA may run from here on; on removal it is stopped before bus mastering. */
 	pci_set_master(pdev);
 	err = axl_hw_start(axl);
 	if (err)
@@ -129,10 +129,13 @@ static int axl_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = axl_setup_irqs(axl);
 	if (err)
 		return err;
-	/* What axl_slot_reset() restores after a reset of the bus. */
+	/* Saves the state that axl_slot_reset() restores after a bus reset. */
 	pci_save_state(pdev);
 
-	/* Before the character device, so that user space finds all once it finds that. */
+	/*
+	 * Added before the character device, so that user space finds everything once the node
+	 * exists.
+	 */
 	err = axl_add_tools(axl);
 	if (err)
 		return err;

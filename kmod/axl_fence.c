@@ -2,9 +2,9 @@
 /*
  * axl.ko: a job's completion as a file descriptor.
  *
- * poll() reports POLLIN when the job is done, POLLERR too when it failed; read()
- * returns struct axl_fence_status. A fence knows its queue only until it is
- * signalled, so it may outlive context, file and device.
+ * poll() reports POLLIN when the job is done, and POLLERR too if it failed; read() returns struct
+ * axl_fence_status. A fence refers to its queue only until it is signalled, so it may outlive
+ * context, file and device.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -77,7 +77,7 @@ static const struct file_operations axl_fence_fops = {
 	.llseek = axl_llseek,
 };
 
-/* Reserves the descriptor; the caller of the ioctl handler installs it or takes it back. */
+/* Reserves the descriptor; the caller of the ioctl handler installs or releases it. */
 struct axl_fence *axl_fence_create(struct axl_ucmd *ucmd)
 {
 	struct axl_fence *fence;
@@ -106,7 +106,7 @@ struct axl_fence *axl_fence_create(struct axl_ucmd *ucmd)
 	return fence;
 }
 
-/* hwq->lock held: sequences are added in order. */
+/* hwq->lock is held, so sequences are added in order. */
 void axl_fence_add(struct axl_queue *q, struct axl_fence *fence, u64 seq)
 {
 	const struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];

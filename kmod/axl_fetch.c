@@ -2,18 +2,17 @@
 /*
  * axl.ko: commands on their way from user space into the ring.
  *
- * The common commands are read a field at a time, checked and translated in
- * registers, and stored once. What they must leave zero is gathered and looked
- * at once for the whole job: nothing of it is the device's before that. A
- * command of any other form is copied as it stands and then checked where it
- * is (axl_validate.c). Either way no value is used that was not checked, for
- * none is read twice.
+ * The common commands are read a field at a time, checked and translated in registers, and stored
+ * once. Fields that must be zero are or-ed together and checked once for the whole job, before the
+ * device sees any of it. A command of any other form is copied unchanged and then checked in place
+ * (axl_validate.c). Either way each value is read from user space once, so no unchecked value is
+ * used.
  *
- * While user memory is open nothing may be called. Where a kernel checks the bounds
- * of arrays that is a call if one fails; so pointers stand for them here.
+ * No function may be called while user access is open. Kernels that check array bounds call a
+ * handler on failure, so pointers are used here instead of arrays.
  *
- * Fields that the device does not look at (pitches of a single row, strides of
- * a single batch, a value without its semaphore) are not read either.
+ * Fields that the device ignores (pitches of a single row, strides of a single batch, a value
+ * without its semaphore) are not read either.
  */
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
@@ -26,21 +25,21 @@
 /* The first 64-bit words of a command, as struct axl_desc has them. */
 enum { WORD_OP, WORD_CORRELATION, WORD_INDEX, WORD_SEMS, NUM_WORDS = 16 };
 
-/* The buffer that the last reference named: most references name it again. */
+/* The buffer of the last reference, since most references name the same one again. */
 struct axl_window {
-	u64 ref;			/* its first byte, 0 = none yet */
+	u64 ref;			/* address of its first byte, 0 = none yet */
 	u64 bytes;
 	u64 addr;
 };
 
-/* Offsets and fields of a job's commands, or-ed. */
+/* Offsets and fields of a job's commands, or-ed together. */
 struct axl_gathered {
 	u64 zero;			/* what must be 0 */
 	u64 words;			/* offsets of 4-byte elements */
 	u64 bytes;			/* offsets of bytes */
 };
 
-/* An offset this large comes from a handle that cannot be, and may have wrapped a sum. */
+/* An offset this large comes from an impossible handle and may have overflowed a sum. */
 #define AXL_OFFSET_BAD	(3ULL << 62)
 
 static_assert(AXL_REF(AXL_MAX_BUFS, 0) < AXL_OFFSET_BAD);
@@ -65,10 +64,9 @@ static __always_inline void axl_window_move(const struct axl_xlate *x, struct ax
 }
 
 /*
- * A reference to `count` elements (fewer than 2^60) of 1 << shift bytes becomes
- * an address, or is not inside the window. In the first case a handle that
- * differs from the window's is still possible if its offset is AXL_OFFSET_BAD,
- * which the caller finds in *gathered.
+ * Translates a reference to `count` elements (fewer than 2^60) of 1 << shift bytes into an address.
+ * Returns false if it is not inside the window. On success the handle may still differ from the
+ * window's if the offset is AXL_OFFSET_BAD; the caller finds that in *gathered.
  */
 static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_window *w, u64 *ref,
 					u64 count, unsigned int shift, u64 *gathered, bool device)
@@ -76,7 +74,7 @@ static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_wi
 	u64 offset = *ref ^ w->ref;
 
 	if (unlikely(offset + (count << shift) > w->bytes)) {
-		/* Computed again here, so that above it is part of an address mode. */
+		/* Hidden from the compiler, so that the sum above is part of an address mode. */
 		OPTIMIZER_HIDE_VAR(count);
 		axl_window_move(x, w, *ref, device);
 		offset = *ref ^ w->ref;
@@ -90,7 +88,7 @@ static __always_inline bool axl_resolve(const struct axl_xlate *x, struct axl_wi
 
 enum axl_fetched { FETCHED, FETCH_LONG, FETCH_FAULT };
 
-/* 64 bits at a time; the fields are then looked at in the ring. */
+/* Words of 64 bits are copied, and the fields are then examined in the ring. */
 #define WORD(at)	(offsetof(struct axl_desc, at) / sizeof(u64))
 
 static __always_inline enum axl_fetched
@@ -105,7 +103,7 @@ fault:
 	return FETCH_FAULT;
 }
 
-/* What must be 0 in user space becomes so in the ring. */
+/* A word that must be 0 in user space is cleared in the ring. */
 static __always_inline enum axl_fetched
 axl_zero_word(struct axl_gathered *g, struct axl_desc *to, const u64 __user *from, u32 word)
 {
@@ -235,7 +233,7 @@ axl_fetch_vector(const struct axl_xlate *x, struct axl_window *w, struct axl_gat
 	       axl_zero_word(g, to, from, WORD(vector.reserved));
 }
 
-/* Of all forms: as user space wrote it, for axl_translate(). */
+/* Copies a command of any form unchanged, for axl_translate(). */
 static __always_inline enum axl_fetched
 axl_fetch_raw(struct axl_desc *to, const u64 __user *from)
 {
@@ -274,10 +272,10 @@ axl_fetch_sems(const struct axl_xlate *x, struct axl_gathered *g, u64 sems, stru
 	       axl_copy_word(to, from, WORD(signal_value));
 }
 
-/* wait_sem[0], wait_sem[1], signal_sem and the reserved field behind them, when none is used. */
+/* wait_sem[0], wait_sem[1], signal_sem and the reserved field after them if none is used. */
 #define AXL_NO_SEMS	0x0000ffffffffffffULL
 
-/* How a command came in; FETCH_LONG: not in the form or the place that this way is for. */
+/* Fetches one command. FETCH_LONG: its form or buffer needs the general path. */
 static __always_inline enum axl_fetched
 axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *device,
 	      struct axl_gathered *g, u64 index, struct axl_desc *to,
@@ -301,7 +299,7 @@ axl_fetch_one(struct axl_xlate *x, struct axl_window *host, struct axl_window *d
 		if (unlikely(how != FETCHED))
 			return how;
 	}
-	/* Also says that flags and job are 0: they are in the same word. */
+	/* The match also proves that flags and job are 0, since they are in the same word. */
 	words[WORD_OP] = op | x->job_bits;
 	words[WORD_CORRELATION] = x->correlation;
 	words[WORD_INDEX] = tag + index;
@@ -322,9 +320,9 @@ fault:
 }
 
 /*
- * Puts a job's commands into the ring from its free-running index on, as the
- * device wants them, the last with its completion. -EFAULT: the user's page was
- * not there, for page faults are off. With file->lock held, and q->submit.
+ * Puts a job's commands into the ring from its free-running index on, in the device's format, the
+ * last one with a completion. -EFAULT: the user's page was not present and page faults are
+ * disabled. file->lock and q->submit held.
  */
 int axl_fetch(struct axl_xlate *x, struct axl_desc *ring, u32 at,
 	      const struct axl_desc __user *user, u32 num_cmds)

@@ -2,9 +2,9 @@
 /*
  * axl.ko: register access.
  *
- * A device that was pulled out answers every read with ones. The first such
- * answer that the ID register confirms ends all access: later reads return
- * ones without touching the bus, later writes go nowhere.
+ * A device that was unplugged answers every read with ones. The first such answer that the ID
+ * register confirms ends all access: later reads return ones without touching the bus, later writes
+ * are dropped.
  */
 #include <linux/delay.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
@@ -15,7 +15,7 @@ static bool axl_present(struct axl_device *axl)
 {
 	if (readl(axl->regs + AXL_REG_ID) == AXL_ID_MAGIC)
 		return true;
-	/* A bus error is being handled: its recovery decides. */
+	/* A bus error is being handled; its recovery decides whether the device is gone. */
 	if (READ_ONCE(axl->offline))
 		return false;
 	axl_set_gone(axl);
@@ -52,7 +52,7 @@ void axl_write64(struct axl_device *axl, u32 reg, u64 value)
 		writeq(value, axl->regs + reg);
 }
 
-/* Sleeps until none of the bits is set. A device that is gone has let go of everything. */
+/* Sleeps until all the bits are clear. A device that is gone no longer holds any resource. */
 int axl_wait_clear32(struct axl_device *axl, u32 reg, u32 bits, unsigned int timeout_us)
 {
 	unsigned int waited_us = 0;
@@ -81,7 +81,7 @@ static int axl_hw_reset(struct axl_device *axl)
 	return axl_wait_clear32(axl, AXL_REG_CTRL, AXL_CTRL_RESET, 100 * 1000);
 }
 
-/* Reset to a known state, then on. */
+/* Resets the device to a known state and enables it. */
 int axl_hw_start(struct axl_device *axl)
 {
 	int err;

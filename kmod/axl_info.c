@@ -7,7 +7,7 @@
 #include "axl_entry.h"
 #include "axl_memory.h"
 
-/* Everything the device claims is bounded here; the rest of the driver relies on it. */
+/* All values that the device reports are bounded here; the rest of the driver relies on it. */
 int axl_read_identity(struct axl_device *axl)
 {
 	struct device *dev = &axl->pdev->dev;
@@ -37,7 +37,7 @@ int axl_read_identity(struct axl_device *axl)
 	    dram_bytes > AXL_SCRATCHPAD_BASE || axl->scratch_bytes > AXL_SCRATCHPAD_BASE)
 		return dev_err_probe(dev, -ENODEV, "capabilities out of range: caps %#x\n", caps);
 
-	/* Nobody gets address 0, so that it can mean "none" to applications. */
+	/* Address 0 is never allocated, so that applications can use it as "none". */
 	axl_space_init(&axl->dram, min_t(u64, PAGE_SIZE, dram_bytes), dram_bytes & PAGE_MASK);
 	axl_space_init(&axl->scratch, AXL_SCRATCHPAD_BASE,
 		       AXL_SCRATCHPAD_BASE + (axl->scratch_bytes & PAGE_MASK));

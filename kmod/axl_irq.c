@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: interrupts. Vector 1 + q: completions of queue q, taken right here
- * since that is a few cache lines. Vector 0: device events, in a thread.
+ * axl.ko: interrupts. Vector 1 + q reports completions of queue q, which are taken in the handler
+ * since that only touches a few cache lines. Vector 0 reports device events, handled in a thread.
  */
 #include <linux/interrupt.h>
 
@@ -19,8 +19,8 @@ static __always_inline bool axl_irq_traced(void)
 }
 
 /*
- * The tracepoint comes before the completions it announces: a waiter on another
- * CPU may go on as soon as they are taken.
+ * The tracepoint is emitted before the completions are taken, because a waiter on another CPU may
+ * continue as soon as they are.
  */
 irqreturn_t axl_irq_queue(int irq, void *data)
 {
@@ -32,8 +32,8 @@ irqreturn_t axl_irq_queue(int irq, void *data)
 	if (traced) {
 		hwq->irq_ready = hwq->q ? axl_queue_peek(hwq->q) : 0;
 		/*
-		 * Behind the look: while the lock was waited for, jobs may have been submitted and
-		 * completed, which came after the handler began.
+		 * Stamped after the peek: while this handler waited for the lock, jobs may have
+		 * been submitted and completed, which would otherwise seem to precede it.
 		 */
 		hwq->irq_stamp = axl_stamp();
 		if (trace_axl_irq_enabled())

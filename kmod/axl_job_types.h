@@ -31,7 +31,10 @@ struct axl_job {
 	u32 job;
 	u32 sq_end;			/* free-running index after its last entry */
 	bool noted;			/* tracing was on as it was submitted */
-	/* Then, for axl_job and the driver's ring: stamps, and the time of one of them. */
+	/*
+	 * Set only when noted, for axl_job and the driver's ring: stamps, and the time of one of
+	 * them.
+	 */
 	u64 submit;
 	u64 doorbell;
 	u64 submit_end;
@@ -45,17 +48,17 @@ struct axl_job {
 	u32 ring_tid;
 };
 
-/* A context's queue. Lives as long as the context's last reference. */
+/* A context's queue. It lives until the context's last reference is dropped. */
 struct axl_queue {
 	struct axl_ctx *ctx;
 	struct axl_hwq *hwq;
 	struct mutex submit;		/* one submission at a time */
 	wait_queue_head_t wait;		/* for completions and for ring space */
-	/* the rest: hwq->lock; sequences may be read without it */
+	/* The rest is under hwq->lock; sequences may be read without it. */
 	u64 submitted;
 	u64 completed;
 	u64 failed;			/* first sequence that went wrong, 0 = none */
-	u64 guilty;			/* the one whose fault it was; others were canceled */
+	u64 guilty;			/* the job at fault; the others were canceled */
 	u32 guilty_status;
 	u32 guilty_index;
 	unsigned long progress;		/* jiffies of the last completion */
@@ -72,7 +75,7 @@ struct axl_queue {
 	struct list_head fences;	/* unsignalled, in order of sequence */
 };
 
-/* A hardware queue; always there, so that interrupts find it. */
+/* A hardware queue. It always exists, so interrupt handlers can rely on it. */
 struct axl_hwq {
 	struct axl_device *axl;
 	u32 id;
@@ -80,7 +83,7 @@ struct axl_hwq {
 	struct axl_queue *q;		/* NULL = free; axl->lock to change */
 	u64 seq_base;			/* jobs of former owners: last_use goes on from here */
 	struct axl_anchor anchor;	/* for the times of jobs */
-	/* While the handler runs, for traced jobs: */
+	/* Valid while the handler runs, for traced jobs: */
 	u64 irq_stamp;			/* when it was entered, 0 = not in the handler */
 	u32 irq_ready;			/* completions that it found and has yet to take */
 };

@@ -11,7 +11,7 @@ void axl_client_close(struct axl_file *file);
 int axl_client_join(struct axl_file *file, const struct axl_file *other, struct axl_join *cmd);
 int axl_ioctl_clients(struct axl_ucmd *ucmd);
 
-/* The id that events bear: the driver says whose it is, the caller which call it was. */
+/* Combines the client number, which the driver vouches for, with the caller's id of the call. */
 static inline u64 axl_correlation(const struct axl_file *file, u64 callers)
 {
 	return (u64)READ_ONCE(file->client) << 32 | (u32)callers;

@@ -2,10 +2,10 @@
 /*
  * axl.ko: host memory that the device reads and writes.
  *
- * Our own pages (mappable by user space) or pinned user pages, mapped for DMA
- * as a scatter list. Pages are single, and counted and charged until the last
- * user mapping is gone, be the buffer or the device gone before. Memory that the DMA
- * layer would bounce is refused, because both sides use it at the same time.
+ * Memory is either allocated here (user space can map it) or pinned user pages, and mapped for DMA
+ * as a scatter list. Pages are counted and charged until the last user mapping is gone, even if
+ * buffer and device are gone before. Memory that the DMA layer would bounce is refused, because CPU
+ * and device use it at the same time.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
@@ -20,13 +20,13 @@
 
 #define AXL_MEM_MAX_ORDER 10
 
-/* Memory that needs syncs is refused; users may pin a page twice, which syncs would forbid. */
+/* Memory that needs syncs is refused; besides, syncs would forbid to pin a page twice. */
 #define AXL_MEM_ATTRS DMA_ATTR_SKIP_CPU_SYNC
 
-/* Fails rather than invoke the OOM killer. */
+/* Fails instead of invoking the OOM killer. */
 #define AXL_MEM_GFP (GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN)
 
-/* Loops over pages reschedule after so many: a user may have millions. */
+/* Loops over pages reschedule after this many, since a user may have millions. */
 #define AXL_PAGES_AT_ONCE 1024ul
 
 static void axl_pages_release(struct kref *ref)
@@ -60,7 +60,7 @@ static void axl_pages_put(struct axl_pages *pages)
 	kref_put(&pages->ref, axl_pages_release);
 }
 
-/* An array for so many pages, charged to share. */
+/* Allocates an array for this many pages, charged to share. */
 static struct axl_pages *axl_pages_create(struct axl_share *share, unsigned long count)
 {
 	struct axl_pages *pages;
@@ -81,7 +81,7 @@ static struct axl_pages *axl_pages_create(struct axl_share *share, unsigned long
 	return pages;
 }
 
-/* A block, of which the last pages may be too many. */
+/* Adds a block of pages; pages beyond the wanted count are freed. */
 static void axl_pages_add(struct axl_pages *pages, struct page *block, unsigned int order)
 {
 	unsigned long i;
@@ -96,7 +96,7 @@ static void axl_pages_add(struct axl_pages *pages, struct page *block, unsigned 
 	}
 }
 
-/* Fills them from as few blocks as the allocator can give; it tries hard for one if so wanted. */
+/* Fills the array with as few blocks as possible; `whole` makes the allocator try hard for one. */
 static int axl_pages_fill(struct axl_pages *pages, int node, bool whole)
 {
 	unsigned int order = AXL_MEM_MAX_ORDER;
@@ -125,7 +125,7 @@ static int axl_pages_fill(struct axl_pages *pages, int node, bool whole)
 	return 0;
 }
 
-/* Should the OOM killer run after all, it picks the caller. */
+/* Marks the caller as the first victim should the OOM killer run nevertheless. */
 static int axl_pages_fill_as_origin(struct axl_pages *pages, int node, bool whole)
 {
 	bool user = !(current->flags & PF_KTHREAD);
@@ -139,7 +139,7 @@ static int axl_pages_fill_as_origin(struct axl_pages *pages, int node, bool whol
 	return err;
 }
 
-/* share: who is charged, NULL for the driver's own. */
+/* share is charged; NULL for memory of the driver's own. */
 int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_mem *mem, u64 bytes,
 		  bool whole)
 {
@@ -163,8 +163,8 @@ int axl_mem_alloc(struct axl_device *axl, struct axl_share *share, struct axl_me
 }
 
 /*
- * RLIMIT_MEMLOCK limits what a user has pinned in all processes, as for io_uring:
- * a limit for each address space could be multiplied by forking.
+ * RLIMIT_MEMLOCK limits the pages that a user has pinned in all processes, as for io_uring; a limit
+ * per address space could be multiplied by forking.
  */
 static int axl_pages_lock(struct axl_pages *pages)
 {
@@ -179,7 +179,7 @@ static int axl_pages_lock(struct axl_pages *pages)
 		}
 		pages->locked = true;
 	}
-	/* An atomic, since buffers are freed under locks that order after mmap's. */
+	/* An atomic add, since buffers are freed under locks that order after the mmap lock. */
 	atomic64_add(pinned, &current->mm->pinned_vm);
 	mmgrab(current->mm);
 	pages->mm = current->mm;
@@ -223,7 +223,7 @@ int axl_mem_pin(struct axl_share *share, struct axl_mem *mem, u64 user_addr, u64
 	return err;
 }
 
-/* The device's own list, needed when the memory is not one piece on the bus. */
+/* Builds the device's scatter list, needed if the memory is not contiguous on the bus. */
 int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem)
 {
 	struct scatterlist *s;
@@ -254,8 +254,8 @@ int axl_mem_make_list(struct axl_device *axl, struct axl_mem *mem)
 }
 
 /*
- * Whether the device reaches these very pages, not copies in a bounce buffer.
- * Behind an IOMMU dma_need_sync() is true for all memory: look at what it maps to.
+ * Whether the device accesses these pages directly, not copies in a bounce buffer. With an IOMMU
+ * dma_need_sync() is true for all memory, so compare the addresses that it maps to.
  */
 static bool axl_mem_is_direct(struct device *dev, struct axl_mem *mem)
 {
@@ -308,7 +308,7 @@ int axl_mem_map(struct axl_device *axl, struct axl_mem *mem)
 	return 0;
 }
 
-/* The device lets go; the pages stay. */
+/* Unmaps the memory from the device; the pages stay. */
 void axl_mem_unmap(struct axl_mem *mem)
 {
 	if (!mem->dma_dev)
@@ -334,8 +334,8 @@ void axl_mem_free(struct axl_mem *mem)
 }
 
 /*
- * Memory of the driver's and the device's, one piece for both: a ring, a list.
- * Not dma_alloc_coherent(), which no memory cgroup is charged for.
+ * Memory for the driver and the device that is contiguous for both: a ring or a list.
+ * dma_alloc_coherent() is not used because it is not charged to a memory cgroup.
  */
 int axl_block_alloc(struct axl_device *axl, struct axl_share *share, struct axl_block *block,
 		    u64 bytes)
@@ -364,7 +364,7 @@ free:
 	return err;
 }
 
-/* Also one that was not allocated. */
+/* The block may be one that was never allocated. */
 void axl_block_free(struct axl_block *block)
 {
 	if (!block->at)
@@ -375,7 +375,7 @@ void axl_block_free(struct axl_block *block)
 	axl_mem_free(&block->mem);
 }
 
-/* Mappings share the pages, which stay charged as long as there is one. */
+/* Mappings share the pages, which stay charged while there is a mapping. */
 static void axl_vma_open(struct vm_area_struct *vma)
 {
 	struct axl_pages *pages = vma->vm_private_data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* axl.ko: the structures of memory: who is charged, pages, buffers, device memory. */
+/* axl.ko: the structures of memory: charging, pages, buffers, device memory. */
 #ifndef _AXL_MEM_TYPES_H
 #define _AXL_MEM_TYPES_H
 
@@ -17,7 +17,7 @@ struct axl_device;
 struct axl_user;
 struct cred;
 
-/* What one user is charged for on one device; shared by that user's files. */
+/* The charges of one user on one device, shared by that user's files. */
 struct axl_share {
 	struct list_head link;		/* axl->shares */
 	struct axl_device *axl;
@@ -32,8 +32,8 @@ struct axl_share {
 };
 
 /*
- * Pages. They outlive the device as long as someone maps them, and stay
- * charged until then.
+ * Reference-counted pages. They outlive the device while they are mapped, and stay charged until
+ * the last mapping is gone.
  */
 struct axl_pages {
 	struct kref ref;		/* the memory's, and each mapping's */
@@ -52,11 +52,11 @@ struct axl_mem {
 	struct axl_pages *pages;
 	struct sg_table sgt;
 	u32 num_sg;
-	/* The same as the device wants it, when there is more than one segment. */
+	/* The segments in the device's format, if there is more than one. */
 	struct axl_sg *sg;
 	dma_addr_t sg_dma;
 	u64 *sg_start;			/* byte at which each segment starts */
-	struct axl_block *list;		/* where sg lies */
+	struct axl_block *list;		/* memory of sg */
 };
 
 /* Memory that is contiguous both for the device and for the driver. */
@@ -84,7 +84,7 @@ struct axl_range {
 	u64 bytes;
 };
 
-/* Device memory of one kind: what is taken of it. */
+/* Device memory of one kind: its taken ranges. */
 struct axl_space {
 	struct list_head taken;
 	u64 start;

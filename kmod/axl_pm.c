@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: PCIe error recovery, function reset, suspend: the device is not
+ * axl.ko: PCIe error recovery, function reset and suspend, during which the device is not
  * accessible for a while.
  *
- * It loses its state, so all contexts are lost: their jobs end as canceled,
- * later calls on them return EIO. Buffers, files, mappings and trace
- * rings stay; the contents of device memory do not.
+ * It loses its state, so all contexts are lost: their jobs end as canceled and later calls on them
+ * return EIO. Buffers, files, mappings and trace rings stay, but not the contents of device memory.
  */
 #include <linux/pci.h>
 #include <linux/pm.h>
@@ -14,14 +13,14 @@
 #include "axl_recovery.h"
 #include "axl_trace_device.h"
 
-/* No register access from here on. reachable: stop the device first. */
+/* Ends all register access. If the device is still reachable, stops it first. */
 static void axl_go_offline(struct axl_device *axl, bool reachable)
 {
 	mutex_lock(&axl->lock);
 	if (reachable)
 		axl_hw_stop(axl);
 	WRITE_ONCE(axl->offline, true);
-	/* What it may still be at must not reach memory that failed jobs give back. */
+	/* Pending DMA must not reach memory that failed jobs release. */
 	pci_clear_master(axl->pdev);
 	axl_fail_all(axl);
 	mutex_unlock(&axl->lock);
@@ -33,7 +32,10 @@ static int axl_go_online(struct axl_device *axl)
 	int err;
 
 	pci_set_master(axl->pdev);
-	/* For the next reset of the bus: restoring, or a suspend, used up what was saved. */
+	/*
+	 * Restoring the state, or a suspend, consumed the saved state; save it for the next bus
+	 * reset.
+	 */
 	pci_save_state(axl->pdev);
 	mutex_lock(&axl->lock);
 	WRITE_ONCE(axl->offline, false);
@@ -46,7 +48,7 @@ static int axl_go_online(struct axl_device *axl)
 	trace_axl_reset(axl->index, AXL_CTX_NONE);
 	axl_count(axl, AXL_STAT_DEVICE_RESETS);
 	err = axl_hw_start(axl);
-	/* On a reset for another function of the slot, axl_go_offline() was not called. */
+	/* On a reset on behalf of another function of the slot axl_go_offline() was not called. */
 	axl_fail_all(axl);
 	if (!err)
 		axl_rearm_rings(axl);
@@ -83,7 +85,7 @@ static pci_ers_result_t axl_slot_reset(struct pci_dev *pdev)
 	return axl_go_online(axl) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* An error that left the link up: whatever was in flight may be lost. */
+/* An error that left the link up: any transfer in flight may have been lost. */
 static pci_ers_result_t axl_mmio_enabled(struct pci_dev *pdev)
 {
 	struct axl_device *axl = pci_get_drvdata(pdev);

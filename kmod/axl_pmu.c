@@ -78,11 +78,11 @@ static void axl_pmu_read(struct perf_event *event)
 	struct axl_device *axl = to_axl_pmu(event->pmu)->axl;
 	u64 now, before, epoch;
 
-	/* Of a device that is gone the last value stays. */
+	/* If the device is gone, the last value stays. */
 	if (axl_counter_now(axl, event->attr.config, &now, &epoch))
 		return;
 	before = local64_xchg(&event->hw.prev_count, now);
-	/* What was not read before a reset went with it. */
+	/* Counts since the last read were lost with the reset. */
 	if (epoch != event->hw.config_base)
 		before = 0;
 	event->hw.config_base = epoch;
@@ -120,7 +120,7 @@ static void axl_pmu_del(struct perf_event *event, int flags)
 	axl_pmu_stop(event, flags);
 }
 
-/* For each counter three files: its number, its unit, its scale. */
+/* Each counter has three files: its number, its unit, its scale. */
 struct axl_event_attr {
 	struct device_attribute attr;
 	u32 counter;
@@ -266,7 +266,7 @@ free:
 	return err;
 }
 
-/* Nothing new may be opened; what is open reads its last value. */
+/* No new event can be opened; open events return their last value. */
 void axl_pmu_remove_device(struct axl_device *axl)
 {
 	struct axl_pmu *pmu = axl->pmu;
@@ -275,7 +275,7 @@ void axl_pmu_remove_device(struct axl_device *axl)
 	if (!pmu)
 		return;
 	axl_pmu_put(pmu);
-	/* Usually no event is open: then the name is free when this returns. */
+	/* Usually no event is open, so the name is free again when this returns. */
 	flush_work(&pmu->unregister);
 }
 
@@ -292,7 +292,7 @@ int axl_pmu_init(void)
 	return 0;
 }
 
-/* The module cannot go while an event is open: all PMUs are on their way out. */
+/* The module cannot be unloaded while an event is open, so all PMUs are being unregistered. */
 void axl_pmu_exit(void)
 {
 	struct axl_pmu *pmu, *next;

@@ -2,10 +2,9 @@
 /*
  * axl.ko: the device clock as a PTP hardware clock.
  *
- * It counts nanoseconds since the device's zero at the device's nominal rate.
- * The oscillator runs free and cannot be set or steered, and traces need its
- * raw time, so those operations return EOPNOTSUPP. Where the device has a PTM-like
- * cross-timestamp it serves PTP_SYS_OFFSET_PRECISE.
+ * It counts nanoseconds since the device's zero at the device's nominal rate. The oscillator runs
+ * free and cannot be set or steered, and traces need its raw time, so those operations return
+ * EOPNOTSUPP. If the device has a PTM-like cross-timestamp, PTP_SYS_OFFSET_PRECISE is supported.
  */
 #include <linux/ptp_clock_kernel.h>
 
@@ -73,7 +72,7 @@ static int axl_ptp_getcrosststamp(struct ptp_clock_info *info,
 	return 0;
 }
 
-/* A narrow clock must be seen at least once in each of its turns. */
+/* A narrow clock must be read at least once per wrap to be extended. */
 static long axl_ptp_aux_work(struct ptp_clock_info *info)
 {
 	struct axl_device *axl = axl_of_ptp(info);
@@ -81,7 +80,7 @@ static long axl_ptp_aux_work(struct ptp_clock_info *info)
 	u64 ticks;
 
 	ticks = axl_read64(axl, AXL_REG_CLK_NOW);
-	/* All ones, of a device that is away, is no time. */
+	/* A device that is gone reads as all ones, which is not a time. */
 	if (axl_accessible(axl))
 		axl_ticks_extend(axl, ticks);
 	return clamp_t(long, nsecs_to_jiffies(turn_ns / 4), 1, 60 * HZ);

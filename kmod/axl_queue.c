@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: a queue's memory, its rings, and how it is started. axl_submit.c and
- * axl_complete.c are the two ends of it at work.
+ * axl.ko: a queue's memory, its rings, and starting it. axl_submit.c produces and axl_complete.c
+ * consumes.
  */
 #include <linux/slab.h>
 
@@ -36,7 +36,7 @@ struct axl_queue *axl_queue_create(struct axl_ctx *ctx)
 	return q;
 }
 
-/* While the device is bound to us; waiters may still hold the queue itself. */
+/* Only while the device is bound to the driver; waiters may still hold the queue itself. */
 void axl_queue_free_rings(struct axl_queue *q)
 {
 	mutex_lock(&q->submit);
@@ -54,7 +54,7 @@ void axl_queue_destroy(struct axl_queue *q)
 	kfree(q);
 }
 
-/* With axl->lock held, hwq chosen. */
+/* axl->lock held, hwq assigned. */
 void axl_queue_start(struct axl_queue *q)
 {
 	struct axl_hwq *hwq = q->hwq;

@@ -2,11 +2,11 @@
 /*
  * axl.ko: quotas.
  *
- * Every user may open the node. Host memory of all users on all devices is
- * limited to host_percent of the machine's, and to less when the machine is
- * short of it. Of that, and of a device's contexts, queues and memory, one user
- * gets user_percent at most, so that some is left for others; CAP_SYS_RESOURCE
- * lifts this. The user who opened a file is charged for all objects of the file.
+ * Every user may open the node. Host memory of all users on all devices is limited to host_percent
+ * of the machine's memory, and to less when the machine is short of it. One user gets at most
+ * user_percent of that and of a device's contexts, queues and memory, so that some is left for
+ * others; CAP_SYS_RESOURCE lifts this limit. The user who opened a file is charged for all objects
+ * of the file.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -41,7 +41,7 @@ static const struct kernel_param_ops axl_host_bytes_ops = { .get = axl_host_byte
 module_param_cb(host_bytes, &axl_host_bytes_ops, NULL, 0444);
 MODULE_PARM_DESC(host_bytes, "host memory that users have now, on all devices");
 
-/* A user of any device; refers to no cred, so that it can be found by uid alone. */
+/* A user of any device. It is found by uid alone, so it does not refer to a cred. */
 struct axl_user {
 	struct list_head link;		/* axl_users */
 	unsigned int shares;		/* of devices, axl_users_lock */
@@ -67,7 +67,7 @@ static u64 axl_host_limit(void)
 	return axl_percent(axl_machine_bytes(), READ_ONCE(host_percent));
 }
 
-/* One user's limit out of a whole; at least one of several. */
+/* One user's limit out of a total, but at least 1. */
 u64 axl_user_limit(u64 whole)
 {
 	return max_t(u64, axl_percent(whole, READ_ONCE(user_percent)), min_t(u64, whole, 1));
@@ -108,7 +108,7 @@ static void axl_user_put(struct axl_user *user)
 	mutex_unlock(&axl_users_lock);
 }
 
-/* For a file that is opened; axl->files_lock held. */
+/* The share for a file being opened; axl->files_lock held. */
 struct axl_share *axl_share_get(struct axl_device *axl, const struct cred *cred)
 {
 	struct axl_share *share;
@@ -135,7 +135,7 @@ struct axl_share *axl_share_get(struct axl_device *axl, const struct cred *cred)
 	return share;
 }
 
-/* Nothing is charged to the file any more; axl->files_lock held. */
+/* Called when nothing is charged to the file any more; axl->files_lock held. */
 void axl_share_put(struct axl_share *share)
 {
 	lockdep_assert_held(&share->axl->files_lock);
@@ -149,7 +149,7 @@ void axl_share_put(struct axl_share *share)
 	kfree(share);
 }
 
-/* Whether the limit is exceeded and the caller may not. */
+/* Whether the limit is exceeded and the caller must respect it. */
 static bool axl_share_ends(struct axl_share *share, u64 now, u64 limit)
 {
 	if (now <= limit || capable(CAP_SYS_RESOURCE))
@@ -158,7 +158,7 @@ static bool axl_share_ends(struct axl_share *share, u64 now, u64 limit)
 	return true;
 }
 
-/* Before host memory is allocated or pinned. -ENOMEM as for RLIMIT_MEMLOCK. */
+/* Charges host memory before it is allocated or pinned. -ENOMEM as for RLIMIT_MEMLOCK. */
 int axl_share_charge_host(struct axl_share *share, u64 bytes)
 {
 	struct axl_user *user = share->user;
@@ -188,8 +188,8 @@ void axl_share_uncharge_host(struct axl_share *share, u64 bytes)
 }
 
 /*
- * Whether the machine has so much to spare. Without this a user could take the
- * last page, and the next page fault of any process would invoke the OOM killer.
+ * Whether the machine can spare that much memory. Otherwise a user could take the last page, and
+ * the next page fault of any process would invoke the OOM killer.
  */
 bool axl_machine_has(u64 bytes)
 {
@@ -198,7 +198,7 @@ bool axl_machine_has(u64 bytes)
 	return spare > 0 && bytes <= (u64)spare << PAGE_SHIFT;
 }
 
-/* A context with so many queues, before its memory is allocated; axl->lock held. */
+/* Charges a context with its queues before its memory is allocated; axl->lock held. */
 int axl_share_take_ctx(struct axl_share *share, u32 queues)
 {
 	struct axl_device *axl = share->axl;
@@ -219,7 +219,7 @@ void axl_share_give_ctx(struct axl_share *share, u32 queues)
 	share->queues -= queues;
 }
 
-/* A buffer, and its bytes of device memory; axl->lock held. */
+/* Charges a buffer and its bytes of device memory; axl->lock held. */
 int axl_share_take_buf(struct axl_share *share, u32 kind, u64 bytes)
 {
 	struct axl_device *axl = share->axl;

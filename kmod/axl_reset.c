@@ -2,10 +2,9 @@
 /*
  * axl.ko: recovery from errors and hangs.
  *
- * A context in error is reset alone; the others go on. If the device cannot
- * even do that, it is reset as a whole and every context is lost. Work that
- * hangs is found by a watchdog, which also looks at completion rings whose
- * interrupt may have been lost.
+ * A context in error is reset alone; the others continue. If the device cannot do that, it is reset
+ * as a whole and all contexts are lost. A watchdog finds hung work; it also checks completion rings
+ * whose interrupt may have been lost.
  */
 #include <linux/moduleparam.h>
 
@@ -22,8 +21,8 @@ MODULE_PARM_DESC(job_timeout_ms,
 #define AXL_CTX_RESET_US (50 * 1000)
 
 /*
- * Every context is lost: what the device completed before is still reported as
- * such, the rest is canceled. axl->lock held; the device has been stopped.
+ * Marks every context as lost. Jobs that the device completed before are reported as such, the rest
+ * as canceled. axl->lock held; the device has been stopped.
  */
 void axl_fail_all(struct axl_device *axl)
 {
@@ -45,7 +44,7 @@ void axl_fail_all(struct axl_device *axl)
 	}
 }
 
-/* A reset stopped the trace rings; those in use go on. axl->lock held. */
+/* Restarts the trace rings in use after a reset stopped them. axl->lock held. */
 void axl_rearm_rings(struct axl_device *axl)
 {
 	u32 i;
@@ -56,7 +55,7 @@ void axl_rearm_rings(struct axl_device *axl)
 			axl_ring_arm(&axl->rings[i]);
 }
 
-/* Every context is lost. axl->lock held. */
+/* Resets the device; every context is lost. axl->lock held. */
 void axl_device_reset(struct axl_device *axl)
 {
 	lockdep_assert_held(&axl->lock);
@@ -73,8 +72,8 @@ void axl_device_reset(struct axl_device *axl)
 }
 
 /*
- * Stops a context for good. Jobs that the device completed before are still
- * reported as such; the guilty job gets status, the rest are canceled.
+ * Stops a context for good. Jobs that the device completed before are reported as such; the guilty
+ * job gets status, the rest are canceled.
  */
 void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
 {
@@ -107,7 +106,7 @@ void axl_ctx_kill(struct axl_ctx *ctx, u32 status, u32 job, u32 index)
 	axl_write32(axl, AXL_REG_CTX_CTRL(ctx->hw), 0);
 }
 
-/* An error of a former owner may be reported late: look for one of this context. */
+/* An error of a former owner may be reported late, so check the error of this context. */
 static bool axl_ctx_failed(struct axl_ctx *ctx)
 {
 	bool failed = axl_read32(ctx->axl, AXL_REG_CTX_STATUS(ctx->hw)) & AXL_CTX_HALTED;
@@ -137,13 +136,13 @@ static void axl_recover_ctx(struct axl_device *axl, u32 hw)
 		status = AXL_ST_RING_ERROR;
 		index = 0;
 	}
-	/* Any user of the device can cause this at will. */
+	/* Rate limited, because any user of the device can cause this at will. */
 	dev_warn_ratelimited(&axl->dev, "context %u halted: status %u, job %u, command %u\n", hw,
 			     status, job, index);
 	axl_ctx_kill(ctx, status, job, index);
 }
 
-/* Sleepers look at axl->closed when they wake. */
+/* Sleepers check axl->closed when they wake. */
 void axl_wake_all(struct axl_device *axl)
 {
 	u32 i;
@@ -165,7 +164,7 @@ void axl_recover(struct work_struct *work)
 
 	if (READ_ONCE(axl->gone)) {
 		axl_wake_all(axl);
-		/* Removal also ends all access; the bus has its own uevent for it. */
+		/* Removal also ends all access, but the bus sends its own uevent for it. */
 		if (!READ_ONCE(axl->removed) && !xchg(&axl->lost_sent, true))
 			axl_uevent(axl, "lost");
 	}
@@ -190,7 +189,10 @@ static bool axl_job_runs(struct axl_device *axl, u32 job, u32 *index)
 	return false;
 }
 
-/* Polls a queue's completions; hung = its oldest job is overdue. Returns whether jobs remain. */
+/*
+ * Polls a queue's completions; sets *hung to its oldest job if overdue. Returns whether jobs
+ * remain.
+ */
 static bool axl_watch_queue(struct axl_hwq *hwq, u32 *hung)
 {
 	unsigned long limit = msecs_to_jiffies(READ_ONCE(job_timeout_ms));
@@ -220,9 +222,9 @@ static bool axl_watch_queue(struct axl_hwq *hwq, u32 *hung)
 }
 
 /*
- * Among overdue jobs the one that holds an engine is guilty: the others may
- * just wait behind it. If none does, they wait for a semaphore that is never
- * signalled, each by the fault of its own context.
+ * Among overdue jobs the one that occupies an engine is guilty; the others may just be queued after
+ * it. If none does, each waits for a semaphore that is never signalled, which is the fault of its
+ * own context.
  */
 static bool axl_watch_pass(struct axl_device *axl, const u32 *hung, bool engines_only)
 {
@@ -254,7 +256,7 @@ void axl_watchdog(struct work_struct *work)
 	bool left = false, overdue = false;
 	u32 i;
 
-	/* Disarm first: a submission from here on arms it again. */
+	/* Disarm first, so that a submission from here on arms it again. */
 	atomic_set(&axl->watchdog_armed, 0);
 	smp_mb__after_atomic(); /* before looking at the queues */
 	mutex_lock(&axl->lock);

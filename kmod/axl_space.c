@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: who owns which range of device memory.
+ * axl.ko: allocation of device memory.
  *
  * First fit over a sorted list of taken ranges. The list is as long as there
  * are live device buffers, a few hundred in practice. Callers hold axl->lock.

@@ -29,7 +29,7 @@ void __init axl_stamp_init(void)
 }
 #endif
 
-/* How far apart the stamps around it are by then; the clock may be slewed by 500 ppm. */
+/* The anchor's error at that stamp; the clock may be slewed by 500 ppm. */
 static u64 axl_anchor_slack(const struct axl_anchor *anchor, u64 stamp)
 {
 	if (!anchor->stamp || stamp < anchor->stamp)
@@ -38,9 +38,9 @@ static u64 axl_anchor_slack(const struct axl_anchor *anchor, u64 stamp)
 }
 
 /*
- * Interrupts are off, but a hypervisor may take the CPU away between the two reads: then they do
- * not belong together, and every time computed from them would be wrong. The closest pair is
- * taken, which may be the one that was read before.
+ * Interrupts are off, but a hypervisor may preempt the CPU between the two reads, and every time
+ * computed from such a pair would be wrong. So the closest of several pairs is used, which may be
+ * the one read before.
  */
 void axl_anchor_read(struct axl_anchor *anchor)
 {
@@ -71,7 +71,7 @@ static u64 axl_anchored_ns(const struct axl_anchor *anchor, u64 from, u64 stamp)
 	return anchor->ns + axl_stamp_ns(from, stamp);
 }
 
-/* An anchor that is old, or was read by another CPU after the stamp. */
+/* Slow path: the anchor is old, or another CPU read it after the stamp. */
 u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp)
 {
 	axl_anchor_renew(anchor, stamp);

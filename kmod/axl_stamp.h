@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * axl.ko: cheap stamps for instants that lie close to one whose time is read in
- * full. A stamp is a TSC value where the kernel trusts the TSC, else nanoseconds; the distance of
- * two becomes nanoseconds by the TSC's calibrated rate, from which CLOCK_MONOTONIC may be
- * slewed by 500 ppm: half a nanosecond for each microsecond between them.
+ * axl.ko: cheap timestamps for instants close to one whose full time is read. A stamp is a TSC
+ * value if the kernel trusts the TSC, else nanoseconds. The distance of two stamps is converted to
+ * nanoseconds by the TSC's calibrated rate. CLOCK_MONOTONIC may be slewed against that by 500 ppm,
+ * which is an error of half a nanosecond per microsecond of distance.
  */
 #ifndef _AXL_STAMP_H
 #define _AXL_STAMP_H
@@ -26,7 +26,7 @@ static inline u64 axl_stamp(void)
 	return likely(axl_stamp_tsc) ? rdtsc_ordered() : ktime_get_mono_fast_ns();
 }
 
-/* Never negative: CPUs whose TSCs differ must not reverse the order of events. */
+/* Never negative: differing TSCs must not reverse the order of events. */
 static inline u64 axl_stamp_ns(u64 from, u64 to)
 {
 	u64 distance = to > from ? min_t(u64, to - from, AXL_STAMP_MAX) : 0;
@@ -34,7 +34,7 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 	return likely(axl_stamp_tsc) ? mul_u64_u32_div(distance, 1000000, tsc_khz) : distance;
 }
 
-/* Of less than axl_anchor_stamps. */
+/* Faster; valid only for distances below axl_anchor_stamps. */
 static inline u64 axl_near_stamps_ns(u64 distance)
 {
 	return likely(axl_stamp_tsc) ? div_u64(distance * 1000000, tsc_khz) : distance;
@@ -45,7 +45,7 @@ static inline u32 axl_stamp_khz(void)
 	return axl_stamp_tsc ? tsc_khz : 0;
 }
 
-/* The way back, up to an hour: so many that axl_stamp_ns() gives at least as much again. */
+/* The inverse, for up to an hour, rounded up: axl_stamp_ns() of the result is at least ns. */
 static inline u64 axl_stamps(u64 ns)
 {
 	u64 stamps;
@@ -86,12 +86,12 @@ static inline u64 axl_stamp_ns(u64 from, u64 to)
 void axl_stamp_init(void);
 
 /*
- * An instant known both ways: its time lies between two stamps, which a loaded hypervisor takes
- * apart by a microsecond and more. What must not be too late, as it precedes something of the
- * device's, counts from the later stamp; what must not be too early, as it follows something of
- * the device's, from the earlier one. It serves the stamps around it; an older one than
- * AXL_ANCHOR_NS is read anew, so that a time is off by 10 ns at most, and to its side by what lay
- * between the two. Whoever calls holds the lock that guards it.
+ * A pair of a CLOCK_MONOTONIC time and the two stamps read before and after it, which a loaded
+ * hypervisor may separate by a microsecond or more. Times that must not be too late, because they
+ * precede a device event, count from the later stamp; times that must not be too early, because
+ * they follow a device event, from the earlier one. An anchor older than AXL_ANCHOR_NS is read
+ * again, so that slewing adds at most 10 ns to the error. The caller holds the lock that protects
+ * the anchor.
  */
 struct axl_anchor {
 	u64 stamp;		/* not before ns */
@@ -101,7 +101,7 @@ struct axl_anchor {
 
 #define AXL_ANCHOR_NS	20000
 
-extern u64 axl_anchor_stamps;	/* as many stamps */
+extern u64 axl_anchor_stamps;	/* in stamps */
 
 void axl_anchor_read(struct axl_anchor *anchor);
 
@@ -117,8 +117,8 @@ u64 axl_anchor_far_ns(struct axl_anchor *anchor, u64 stamp);
 u64 axl_anchor_far_after_ns(struct axl_anchor *anchor, u64 stamp);
 
 /*
- * A time that is not too late, of what precedes something of the device's. Mostly a fresh anchor
- * just before the stamp: that product stays within 64 bits.
+ * Returns a time that is not too late, for an event that precedes a device event. The anchor is
+ * usually fresh and just before the stamp, so the product fits 64 bits.
  */
 static __always_inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
 {
@@ -129,7 +129,7 @@ static __always_inline u64 axl_anchor_ns(struct axl_anchor *anchor, u64 stamp)
 	return anchor->ns + axl_near_stamps_ns(distance);
 }
 
-/* A time that is not too early, of what follows something of the device's. */
+/* Returns a time that is not too early, for an event that follows a device event. */
 static __always_inline u64 axl_anchor_after_ns(struct axl_anchor *anchor, u64 stamp)
 {
 	u64 distance = stamp - anchor->early_stamp;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: whether the device works, as the layers below recovery find out and as
- * user space is informed.
+ * axl.ko: failures of contexts and of the device, and their uevents.
  *
- * Both kinds of failure, of a context and of the whole device, are only noted
- * here: the work item axl->recover does the rest, in axl_reset.c. That is how
- * completion and register access, which may be in interrupt context, reach the
+ * Failures are only recorded here, since completion and register access may run in interrupt
+ * context. The work item axl->recover handles them in axl_reset.c; it is how these layers reach the
  * recovery layer above them.
  */
 #include <linux/kobject.h>
 
 #include "axl_dev.h"
 
-/* The device is lost; recovery wakes everybody who waits for it. */
+/* Marks the device as lost; recovery wakes all waiters. */
 void axl_set_gone(struct axl_device *axl)
 {
 	WRITE_ONCE(axl->closed, true);
@@ -20,7 +18,7 @@ void axl_set_gone(struct axl_device *axl)
 		schedule_work(&axl->recover);
 }
 
-/* A context may be in error: recovery looks at it. In any context. */
+/* Makes recovery check a context for an error. Callable from any context. */
 void axl_ctx_error(struct axl_device *axl, u32 hw)
 {
 	set_bit(hw, &axl->ctx_errors);

@@ -5,7 +5,7 @@
 
 #include "axl_dev.h"
 
-/* What the commands of one job are translated with, file->lock held. */
+/* State for translating the commands of one job; file->lock is held. */
 struct axl_xlate {
 	struct axl_buf **bufs;
 	u32 num_bufs;
@@ -18,7 +18,7 @@ struct axl_xlate {
 	u64 copy_bytes;			/* sum, for the tracepoint; commands may yet be refused */
 };
 
-/* What a vector opcode does with its operands. */
+/* How a vector opcode uses its operands. */
 #define AXL_V_SRC0		BIT(0)	/* reads rows x cols at src0 */
 #define AXL_V_SRC1		BIT(1)	/* reads the same shape, or one row, at src1 */
 #define AXL_V_ROW1		BIT(2)	/* reads one row at src1 */

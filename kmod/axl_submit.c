@@ -2,15 +2,15 @@
 /*
  * axl.ko: submission.
  *
- * Commands go from user space straight into free ring entries, checked and
- * translated on the way (axl_fetch.c), and are published by moving the tail: the
- * device looks at nothing beyond it. They are read with page faults off, so that
- * neither a lock nor unplug ever waits for user memory; if a page is missing we
- * let go of everything, fault it in and start over.
+ * Commands are copied from user space straight into free ring entries, checked and translated on
+ * the way (axl_fetch.c), and published by moving the tail; the device does not read beyond the
+ * tail. They are read with page faults disabled, so that neither a lock nor unplug ever waits for
+ * user memory. If a page is missing, all locks are dropped, the page is faulted in and the
+ * submission starts over.
  *
- * The path to the doorbell is short on purpose: file->lock is taken once and
- * keeps the context alive, the queue's lock is only trylocked under it, and what can
- * wait is noted after the doorbell.
+ * The path to the doorbell is kept short: file->lock is taken once and keeps the context alive, the
+ * queue's lock is only trylocked under it, and bookkeeping that can wait is done after the
+ * doorbell.
  */
 #include <linux/nospec.h>
 #include <linux/pagemap.h>
@@ -27,8 +27,8 @@
 #define AXL_COPY_TRIES 16
 
 /*
- * When a submission reached which point, as far as tracing needs it, else 0. Events that are
- * emitted at once need the clock; for axl_job stamps suffice, one of which becomes a time later.
+ * The times of a submission's steps as far as tracing needs them, else 0. Events that are emitted
+ * immediately need the clock; axl_job only needs stamps, one of which is converted later.
  */
 struct axl_submit_times {
 	u64 stamp;			/* the ioctl was entered, see axl_stamp() */
@@ -36,7 +36,7 @@ struct axl_submit_times {
 	u64 copy_bytes;
 };
 
-/* Whether jobs are reported when they are over. */
+/* Whether anything listens for completed jobs. */
 static __always_inline bool axl_job_wanted(void)
 {
 	return trace_axl_job_enabled() || axl_driver_ring_on();
@@ -59,7 +59,9 @@ static noinline void axl_submit_enter_late(struct axl_submit_times *times)
 	times->entered_ns = ktime_get_mono_fast_ns() - passed;
 }
 
-/* When the ioctl was entered. Called before a pause, which stamps are not made to span. */
+/*
+ * Converts the time of entry; must be called before sleeping, because stamps only span short times.
+ */
 static __always_inline u64 axl_submit_entered_ns(struct axl_submit_times *times)
 {
 	if (unlikely(!times->entered_ns && times->stamp))
@@ -112,8 +114,8 @@ static int axl_submit_begin(struct axl_queue *q, const struct axl_submit *cmd)
 }
 
 /*
- * The queue is full, or someone else submits: waits for both locks in their
- * order. file->lock is held before and after, q->submit too when it went well.
+ * Slow path: the queue is full or another thread is submitting. Waits for both locks in their
+ * order. file->lock is held before and after the call, q->submit too on success.
  */
 static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 				    const struct axl_submit *cmd, struct axl_submit_times *times)
@@ -126,7 +128,7 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 	up_read(&file->lock);
 	err = axl_submit_begin(q, cmd);
 	down_read(&file->lock);
-	/* Destroyed meanwhile, it is no longer kept by the file's table. */
+	/* If it was destroyed meanwhile, the file's table no longer holds a reference. */
 	if (file->ctxs[cmd->ctx - 1] != ctx && !err) {
 		mutex_unlock(&q->submit);
 		err = -EIO;
@@ -135,21 +137,21 @@ static noinline int axl_submit_wait(struct axl_file *file, struct axl_queue *q,
 	return err;
 }
 
-/* The submission had to wait: the time of its entry is known, the stamp is made from it. */
+/* After a wait the time of entry is known; computes its stamp from it. */
 static noinline u64 axl_submit_stamp(const struct axl_submit_times *times, u64 host_ns,
 				     u64 host_stamp)
 {
 	return host_stamp - axl_stamps(host_ns - min(host_ns, times->entered_ns));
 }
 
-/* Completion waits for hwq->lock, so it finds all of this. */
+/* Completion takes hwq->lock, so it sees the complete entry. */
 static __always_inline struct axl_job *
 axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd, struct axl_fence *fence)
 {
 	u64 seq = q->submitted + 1;
 	struct axl_job *job = &q->jobs[seq & (AXL_SQ_ENTRIES - 1)];
 
-	/* One by one: what is there only when noted need not be cleared. */
+	/* Field by field: the fields that are valid only when noted need not be cleared. */
 	job->seq = seq;
 	job->correlation = cmd->correlation;
 	job->device_ticks = 0;
@@ -163,7 +165,7 @@ axl_submit_note(struct axl_queue *q, const struct axl_submit *cmd, struct axl_fe
 	return job;
 }
 
-/* Makes the job the device's. With q->submit and file->lock held. */
+/* Hands the job to the device. q->submit and file->lock held. */
 static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 			      struct axl_fence *fence, struct axl_submit_times *times)
 {
@@ -203,7 +205,7 @@ static int axl_submit_publish(struct axl_queue *q, const struct axl_submit *cmd,
 	return 0;
 }
 
-/* With q->submit and file->lock held. -EFAULT: the user's page was not there. */
+/* q->submit and file->lock held. -EFAULT: the user's page was not present. */
 static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
 			  struct axl_fence *fence, struct axl_submit_times *times)
 {
@@ -242,7 +244,7 @@ static int axl_submit_job(struct axl_file *file, struct axl_queue *q, struct axl
 	return err;
 }
 
-/* With file->lock held, which keeps the queue. */
+/* file->lock is held, which keeps the queue alive. */
 static int axl_submit_queue(struct axl_file *file, struct axl_queue *q, struct axl_submit *cmd,
 			    struct axl_fence *fence, struct axl_submit_times *times)
 {

@@ -2,8 +2,8 @@
 /*
  * axl.ko: /sys/class/axl/axlN.
  *
- * One value a file; docs/driver.md describes each. The link's state and best
- * are the PCI core's own files in the parent, current_link_speed and so on.
+ * One value per file; docs/driver.md describes each. The link's current and maximum state are the
+ * PCI core's own files in the parent, current_link_speed and so on.
  */
 #include <linux/kstrtox.h>
 

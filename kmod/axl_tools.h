@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* axl.ko: the tools layer: what monitors read. See axl_dev.h. */
+/* axl.ko: the tools layer: interfaces for monitoring. See axl_dev.h. */
 #ifndef _AXL_TOOLS_H
 #define _AXL_TOOLS_H
 

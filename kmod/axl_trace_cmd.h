@@ -47,8 +47,8 @@ TRACE_DEFINE_ENUM(AXL_OP_VEC_ARGMAX);
 TRACE_DEFINE_ENUM(AXL_OP_VEC_SUM);
 
 /*
- * A command as the device recorded it, when the driver reads the record: after
- * the command's end. Only while sysfs' trace_commands is on (axl_cmd_trace.c).
+ * A command as the device recorded it, emitted when the driver reads the record, which is after the
+ * command's end. Only active while sysfs' trace_commands is on (axl_cmd_trace.c).
  */
 #define AXL_CMD_FORMAT "index=%u engine=%s opcode=%s status=%s device_ticks=%llu"
 DECLARE_EVENT_CLASS(axl_cmd,
@@ -97,7 +97,7 @@ DEFINE_EVENT(axl_cmd, axl_cmd_end,
 	TP_ARGS(dev, ctx, queue, job, correlation, index, engine, opcode, status, device_ticks)
 );
 
-/* The device dropped that many records before the driver could read them. */
+/* The device dropped this many records before the driver could read them. */
 TRACE_EVENT(axl_cmd_lost,
 	TP_PROTO(u32 dev, u64 records),
 	TP_ARGS(dev, records),

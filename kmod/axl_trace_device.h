@@ -5,7 +5,7 @@
 
 #include <linux/tracepoint.h>
 
-/* A job made no progress for too long; its context is reset next. */
+/* A job made no progress for too long; its context will be reset. */
 TRACE_EVENT(axl_timeout,
 	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 job),
 	TP_ARGS(dev, ctx, queue, job),

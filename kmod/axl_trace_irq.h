@@ -6,8 +6,8 @@
 #include <linux/tracepoint.h>
 
 /*
- * An interrupt handler was entered at host_ns (CLOCK_MONOTONIC) and found that
- * many completions; queue is 0xffffffff for device events.
+ * An interrupt handler was entered at host_ns (CLOCK_MONOTONIC) and found `completions` entries;
+ * queue is 0xffffffff for device events.
  */
 TRACE_EVENT(axl_irq,
 	TP_PROTO(u32 dev, u32 queue, u32 vector, u32 completions, u64 host_ns),
@@ -32,8 +32,8 @@ TRACE_EVENT(axl_irq,
 );
 
 /*
- * An interrupt that brought no completion, its handler entered at host_ns: device
- * events (queue 0xffffffff, AXL_INT_* in causes), or nothing (causes 0).
+ * An interrupt without a completion, whose handler was entered at host_ns: either device events
+ * (queue 0xffffffff, AXL_INT_* in causes), or a spurious interrupt (causes 0).
  */
 TRACE_EVENT(axl_irq_other,
 	TP_PROTO(u32 dev, u32 queue, u32 vector, u32 causes, u64 host_ns),

@@ -7,7 +7,7 @@
 
 #include "axl_trace_names.h"
 
-/* The values of axl_status_names, for commands, too: once is enough for a system. */
+/* Exports the values of axl_status_names once for the system; the command events use them, too. */
 TRACE_DEFINE_ENUM(AXL_ST_OK);
 TRACE_DEFINE_ENUM(AXL_ST_BAD_OPCODE);
 TRACE_DEFINE_ENUM(AXL_ST_BAD_FIELD);
@@ -19,8 +19,8 @@ TRACE_DEFINE_ENUM(AXL_ST_HANG);
 TRACE_DEFINE_ENUM(AXL_ST_CANCELED);
 
 /*
- * The submit ioctl, entered at host_ns (CLOCK_MONOTONIC), has taken the caller's
- * commands, or refused them, and has given the job its number.
+ * The submit ioctl, entered at host_ns (CLOCK_MONOTONIC), accepted or refused the caller's commands
+ * and numbered the job.
  */
 TRACE_EVENT(axl_submit,
 	TP_PROTO(AXL_JOB_PROTO, u32 num_cmds, u64 copy_bytes, u64 host_ns),
@@ -78,7 +78,7 @@ TRACE_EVENT(axl_submit_end,
 		  __print_symbolic((u32)(-__entry->ret), axl_error_names))
 );
 
-/* A submission was refused after the job had its number: it never became the device's. */
+/* A submission was refused after the job was numbered; the device never saw it. */
 TRACE_EVENT(axl_refuse,
 	TP_PROTO(AXL_JOB_PROTO, u32 num_cmds, u64 copy_bytes, u64 host_ns, s32 ret),
 	TP_ARGS(dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns, ret),
@@ -102,17 +102,16 @@ TRACE_EVENT(axl_refuse,
 );
 
 /*
- * All that the driver knows of a job, once, when it is over: for tracers that would
- * else need axl_submit, axl_doorbell, axl_submit_end, axl_irq and axl_complete. Also for
- * each job in flight when AXL_IOCTL_JOBS_TRACE asks, with status 0xffff and complete_ns 0.
- * Times are CLOCK_MONOTONIC: the ioctl entered, the doorbell written, the submission
- * noted, the handler entered that found the completion (0: none did), the
- * completion consumed. The first three, pid, tid, num_cmds and copy_bytes are 0 when the
- * tracepoint was off as the job was submitted.
+ * Everything the driver knows about a job, emitted once when the job is over. It saves tracers from
+ * attaching to axl_submit, axl_doorbell, axl_submit_end, axl_irq and axl_complete.
+ * AXL_IOCTL_JOBS_TRACE emits it for each job in flight, with status 0xffff and complete_ns 0. Times
+ * are CLOCK_MONOTONIC: ioctl entered, doorbell written, submission noted, entry of the handler that
+ * found the completion (0 if it was found otherwise), completion consumed. The first three, pid,
+ * tid, num_cmds and copy_bytes are 0 if the tracepoint was off when the job was submitted.
  *
- * A BPF program can have twelve arguments, so several share one, from the lowest bits up:
- * where has dev, ctx, queue and status of 16 bits each, job_cmds job of 32 and num_cmds
- * and submit_cpu of 16, tid_pid two of 32.
+ * A BPF program can have twelve arguments, so some hold several fields, from the lowest bits up:
+ * where has dev, ctx, queue and status of 16 bits each, job_cmds has job of 32 bits, num_cmds and
+ * submit_cpu of 16 bits, tid_pid has two of 32 bits.
  */
 #define AXL_JOB_WHERE(dev, ctx, queue, status)				\
 	((u64)(u16)(dev) | (u64)(u16)(ctx) << 16 | (u64)(u16)(queue) << 32 | \
@@ -177,7 +176,7 @@ TRACE_EVENT(axl_job,
 		  __entry->irq_ns, __entry->complete_ns)
 );
 
-/* How a job ended, and when by the device's clock (0: the device did not say). */
+/* How a job ended, and when by the device's clock (0 if the device did not report it). */
 DECLARE_EVENT_CLASS(axl_job_end,
 	TP_PROTO(AXL_JOB_PROTO, u32 status, u64 device_ticks),
 	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks),
@@ -205,7 +204,7 @@ DEFINE_EVENT(axl_job_end, axl_fence_signal,
 	TP_ARGS(dev, ctx, queue, job, seq, correlation, status, device_ticks)
 );
 
-/* A submission that asked for a fence is about to be the device's. */
+/* A submission with a fence is about to be given to the device. */
 TRACE_EVENT(axl_fence_create,
 	TP_PROTO(AXL_JOB_PROTO),
 	TP_ARGS(dev, ctx, queue, job, seq, correlation),
@@ -241,8 +240,9 @@ TRACE_EVENT(axl_wait,
 );
 
 /*
- * The waiter goes on; status 0xffffffff when it gave up before the job was done. It began
- * to wait at wait_ns (CLOCK_MONOTONIC); when there was nothing to wait for, no later than this.
+ * The waiter continues; status is 0xffffffff if it gave up before the job was done. It began to
+ * wait at wait_ns (CLOCK_MONOTONIC); if there was nothing to wait for, wait_ns is at most the time
+ * of this event.
  */
 TRACE_EVENT(axl_wake,
 	TP_PROTO(AXL_JOB_PROTO, u64 wait_correlation, u32 status, u64 wait_ns),

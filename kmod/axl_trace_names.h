@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* axl.ko: what tracepoints of several subjects share: names of values, the fields of a job. */
+/* axl.ko: names of values and the fields of a job, shared by several tracepoints. */
 #ifndef _AXL_TRACE_NAMES_H
 #define _AXL_TRACE_NAMES_H
 
@@ -15,7 +15,7 @@
 	{ AXL_ST_RING_ERROR, "ring_error" }, { AXL_ST_HANG, "hang" },	\
 	{ AXL_ST_CANCELED, "canceled" }, { 0xffffffff, "none" }
 
-/* What a submission may return, as positive numbers: tools cannot parse others. */
+/* The errors of a submission as positive numbers, since tools cannot parse negative ones. */
 #define axl_error_names							\
 	{ 0, "none" }, { ENOENT, "ENOENT" }, { EINTR, "EINTR" }, { EIO, "EIO" }, \
 	{ EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EFAULT, "EFAULT" }, \

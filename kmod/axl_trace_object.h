@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* axl.ko: tracepoints of contexts, queues, buffers: created, mapped, gone. See axl_trace.h. */
+/* axl.ko: tracepoints of the lifetime of contexts, queues and buffers. See axl_trace.h. */
 #if !defined(_AXL_TRACE_OBJECT_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _AXL_TRACE_OBJECT_H
 
@@ -19,7 +19,7 @@ TRACE_DEFINE_ENUM(DMA_FROM_DEVICE);
 	{ AXL_BUF_DEVICE, "device" }, { AXL_BUF_HOST, "host" },		\
 	{ AXL_BUF_USER, "user" }, { AXL_BUF_SCRATCH, "scratch" }
 
-/* Host memory is given to, or taken from, the device; direction as in enum dma_data_direction. */
+/* Host memory is mapped for, or unmapped from, the device; direction is enum dma_data_direction. */
 DECLARE_EVENT_CLASS(axl_dma,
 	TP_PROTO(u32 dev, u32 ctx, u32 handle, u64 bytes, u32 direction, u64 correlation),
 	TP_ARGS(dev, ctx, handle, bytes, direction, correlation),
@@ -54,8 +54,8 @@ DEFINE_EVENT(axl_dma, axl_dma_unmap,
 );
 
 /*
- * The current process opened a file, or joined it to its client; later the file is gone, whoever
- * had it then.
+ * The current process opened a file or joined it to its client; or the file was released, in which
+ * case the current process may be another one.
  */
 TRACE_EVENT(axl_client,
 	TP_PROTO(u32 dev, u32 client, u32 opened),
@@ -89,7 +89,7 @@ TRACE_EVENT(axl_ctx,
 	TP_printk("axl%u ctx=%u created=%u", __entry->dev, __entry->ctx, __entry->created)
 );
 
-/* A hardware queue is given to a context, or taken back; entries: of its submission ring. */
+/* A hardware queue is given to a context or taken back; entries is the submission ring's size. */
 TRACE_EVENT(axl_queue,
 	TP_PROTO(u32 dev, u32 ctx, u32 queue, u32 entries, u32 created),
 	TP_ARGS(dev, ctx, queue, entries, created),

@@ -43,7 +43,7 @@ static int axl_ring_check(const struct axl_trace_open *cmd)
 	return 0;
 }
 
-/* Which hardware ring; file->lock held. */
+/* Selects the hardware ring; file->lock held. */
 static int axl_ring_choose(struct axl_file *file, const struct axl_trace_open *cmd)
 {
 	u32 id = AXL_TRACE_RING_DEVICE;
@@ -128,8 +128,8 @@ int axl_ioctl_trace_close(struct axl_ucmd *ucmd)
 }
 
 /*
- * Whoever begins or ends to listen to axl_job asks for the jobs in flight, of which
- * it would else see nothing.
+ * Tracers that start or stop listening to axl_job use this to learn about the jobs in flight, which
+ * otherwise would be missing from their traces.
  */
 int axl_ioctl_jobs_trace(struct axl_ucmd *ucmd)
 {

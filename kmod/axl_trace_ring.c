@@ -3,9 +3,8 @@
  * axl.ko: hardware trace rings, written by the device and mapped by user space
  * or read by axl_cmd_trace.c.
  *
- * Indexes in the
- * header are shared with user space and the device: only compared, never used
- * to address anything here.
+ * The indexes in the header are shared with user space and the device, so they are only compared,
+ * never used to address anything here.
  */
 #include "axl_memory.h"
 #include "axl_tracing.h"
@@ -58,7 +57,7 @@ void axl_ring_stop(struct axl_trace_ring *ring)
 	wake_up_all(&ring->wait);
 }
 
-/* Memory for a ring, mapped for the device. */
+/* Allocates a ring's memory and maps it for the device. */
 int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_records,
 		   struct axl_mem *mem)
 {
@@ -72,7 +71,7 @@ int axl_ring_alloc(struct axl_device *axl, struct axl_share *share, u32 log2_rec
 		goto free;
 	if (mem->num_sg == 1)
 		return 0;
-	/* The device knows a ring by one address: without an IOMMU the pages must be adjacent. */
+	/* The device has one address per ring, so without an IOMMU the pages must be adjacent. */
 	err = log2_records > AXL_RING_LOG2_ADJACENT ? -EOPNOTSUPP : -ENOMEM;
 	axl_mem_unmap(mem);
 free:
@@ -80,7 +79,7 @@ free:
 	return err;
 }
 
-/* Gives a free ring its memory and starts it; axl->lock held. */
+/* Assigns memory to a free ring and starts it; axl->lock held. */
 int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setup,
 		  const struct axl_mem *mem)
 {
@@ -102,7 +101,7 @@ int axl_ring_take(struct axl_trace_ring *ring, const struct axl_trace_open *setu
 	return 0;
 }
 
-/* The ring, stopped, is free again; its memory is the caller's. axl->lock held. */
+/* Frees a stopped ring; its memory goes to the caller. axl->lock held. */
 struct axl_mem axl_ring_drop(struct axl_trace_ring *ring)
 {
 	struct axl_mem mem = ring->mem;

@@ -5,7 +5,7 @@
 
 #include "axl_dev.h"
 
-/* A ring's memory: its header, then records. */
+/* The size of a ring's memory: its header, then the records. */
 #define AXL_RING_LOG2_MIN	5
 #define AXL_RING_LOG2_MAX	16
 #define AXL_RING_BYTES(log2)	(AXL_TRACE_HEADER_BYTES + ((u64)AXL_TRACE_RECORD_BYTES << (log2)))
@@ -21,7 +21,7 @@ void axl_ring_arm(struct axl_trace_ring *ring);
 void axl_ring_stop(struct axl_trace_ring *ring);
 bool axl_ring_readable(struct axl_trace_ring *ring);
 
-/* axl_driver_ring.c; axl_driver_ring.h has what writes records */
+/* axl_driver_ring.c; axl_driver_ring.h has the functions that write records */
 void axl_driver_ring_init(struct axl_device *axl);
 bool axl_driver_ring_readable(struct axl_driver_ring *ring);
 

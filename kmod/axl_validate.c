@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * axl.ko: from what user space wrote to what the device may run.
+ * axl.ko: checks and translates commands of user space into commands for the device.
  *
- * Every operand is a range that must lie inside one buffer of the caller; its
- * extent is computed with overflow checks from the shape. The device checks
- * shapes again for sense; what it cannot know is whose memory it is.
+ * Every operand is a range that must be inside one buffer of the caller; its extent is computed
+ * from the shape with overflow checks. The device validates shapes again, but it does not know who
+ * owns the memory.
  */
 #include <linux/nospec.h>
 #include <linux/overflow.h>
@@ -24,14 +24,14 @@ struct axl_shape {
 	u32 elem;
 };
 
-/* Bytes from the first to behind the last; 0 on overflow or an empty shape. */
+/* Bytes from the first to the end of the last; 0 on overflow or an empty shape. */
 static u64 axl_extent(const struct axl_shape *s)
 {
 	u64 last, step;
 
 	if (unlikely(!s->rows || !s->cols || !s->batch))
 		return 0;
-	/* All factors are below 2^32: products fit, their sum may not. */
+	/* All factors are below 2^32, so products fit 64 bits, but their sum may not. */
 	last = (s->rows - 1) * s->stride;
 	step = (s->batch - 1) * s->batch_stride;
 	if (unlikely(check_add_overflow(last, step, &last) ||
@@ -56,7 +56,7 @@ static struct axl_buf *axl_ref_buf(const struct axl_xlate *x, u64 ref, u64 bytes
 	return buf;
 }
 
-/* A reference to device memory becomes an address. */
+/* Translates a reference to device memory into an address. */
 static int axl_ref_device(const struct axl_xlate *x, u64 *ref, u64 bytes)
 {
 	struct axl_buf *buf = axl_ref_buf(x, *ref, bytes);
@@ -74,7 +74,7 @@ static int axl_ref_shape(const struct axl_xlate *x, u64 *ref, const struct axl_s
 	return axl_ref_device(x, ref, axl_extent(shape));
 }
 
-/* The segment that holds a byte of the buffer. */
+/* The segment that contains a byte of the buffer. */
 static u32 axl_mem_segment(const struct axl_mem *mem, u64 offset)
 {
 	u32 low = 0, high = mem->num_sg - 1;
@@ -90,7 +90,7 @@ static u32 axl_mem_segment(const struct axl_mem *mem, u64 offset)
 	return low;
 }
 
-/* A reference to host memory becomes a bus address, or a part of the buffer's list. */
+/* Translates a reference to host memory into a bus address or a part of the buffer's list. */
 static int axl_ref_host(const struct axl_xlate *x, struct axl_desc *desc, u64 bytes)
 {
 	struct axl_copy *copy = &desc->copy;
@@ -129,7 +129,7 @@ static int axl_xlate_copy(const struct axl_xlate *x, struct axl_desc *desc)
 	if (c->sg_count | c->sg_offset | c->reserved0 ||
 	    c->reserved[0] | c->reserved[1] | c->reserved[2])
 		return -EINVAL;
-	/* Larger than any buffer, and small enough for axl_extent()'s products. */
+	/* The limit is larger than any buffer, and small enough for axl_extent()'s products. */
 	if (c->bytes > AXL_SCRATCHPAD_BASE ||
 	    (c->rows > 1 && (c->host_pitch < c->bytes || c->device_pitch < c->bytes)))
 		return -EINVAL;
@@ -235,8 +235,8 @@ static int axl_xlate_op(const struct axl_xlate *x, struct axl_desc *desc)
 }
 
 /*
- * Checks a command of any form, copied from user space as it was, and puts in
- * the device's numbers, in place. With file->lock held at least for reading.
+ * Checks a command of any form, copied from user space unchanged, and translates it in place.
+ * file->lock is held at least for reading.
  */
 int axl_translate(struct axl_xlate *x, struct axl_desc *desc, u32 index)
 {

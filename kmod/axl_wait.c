@@ -2,8 +2,8 @@
 /*
  * axl.ko: waiting for a job.
  *
- * Sleepers wake by the completion interrupt. Should that be lost, they look at
- * the completion ring themselves every AXL_POLL_NS.
+ * The completion interrupt wakes sleepers. In case it is lost, they check the completion ring
+ * themselves every AXL_POLL_NS.
  */
 #include <linux/hrtimer.h>
 #include <linux/sched/signal.h>
@@ -27,7 +27,7 @@ static void axl_wait_poll(struct axl_queue *q)
 		atomic64_add(done, &q->ctx->axl->stats[AXL_STAT_POLLED_COMPLETIONS]);
 }
 
-/* *wait_ns: the time when it began, if there was something to wait for. */
+/* *wait_ns is set to the start of the wait if there was something to wait for. */
 static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns, u64 *wait_ns)
 {
 	struct axl_device *axl = q->ctx->axl;
@@ -66,7 +66,7 @@ static int axl_wait_for(struct axl_queue *q, u64 seq, s64 deadline_ns, u64 *wait
 	return ret;
 }
 
-/* hwq->lock held, which keeps interrupts off for the ring's. */
+/* hwq->lock is held, which also keeps interrupts off for the ring's lock. */
 static __always_inline void axl_wait_record(struct axl_queue *q, const struct axl_wait *cmd,
 					    const struct axl_job *job, u32 status, u64 wait_ns)
 {

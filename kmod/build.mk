@@ -10,7 +10,7 @@ KERNELRELEASE_TARGET := $(KERNELRELEASE_TARGET)
 KMOD_DIR := $(BUILD)/kmod/$(KERNELRELEASE_TARGET)
 KMOD_KO := $(KMOD_DIR)/axl.ko
 KMOD_SRCS := $(wildcard kmod/*.c kmod/*.h kmod/uapi/*.h) kmod/Kbuild
-# Any file of them that holds the kernel whose BTF the module's builds on.
+# Any file that contains the target kernel: add-btf builds the module's BTF on the BTF in it.
 KMOD_IMAGE ?= $(firstword $(wildcard $(addsuffix $(KERNELRELEASE_TARGET),\
 	/usr/lib/debug/boot/vmlinux- /usr/lib/debug/lib/modules/ /boot/vmlinuz-)))
 
@@ -36,8 +36,9 @@ TESTS += $(BUILD)/test/driver-$(1)
 $(call program,$(BUILD)/test/driver-$(1),$(sort $(wildcard tests/driver/$(1)_*.c)) tests/driver/harness.c tests/driver/axl_user.c tests/driver/qmp.c tests/driver/world.c,-lpthread)
 endef
 $(foreach test,$(DRIVER_TESTS),$(eval $(call driver-test,$(test))))
-# Some of them as 32-bit callers, where there is a 32-bit C library (package libc6-dev-i386). clang
-# brings what gcc needs the whole of gcc-multilib for, and that cannot lie beside cross compilers.
+# Some of the tests are also built as 32-bit programs where a 32-bit C library is installed (package
+# libc6-dev-i386). They are built with clang because gcc would need gcc-multilib, which conflicts
+# with the cross compilers.
 DRIVER32_TESTS := uapi context buffer submit wait observe hostring client
 DRIVER32_FLAGS := -m32 -idirafter /usr/include/x86_64-linux-gnu --rtlib=compiler-rt --unwindlib=none -D_FILE_OFFSET_BITS=64 -D_GNU_SOURCE -I. \
 	-O2 -g -std=gnu11 -Wall -Wextra $(WERROR_CLANG)
@@ -50,13 +51,14 @@ ifneq ($(wildcard /usr/lib32/crt1.o),)
 $(foreach test,$(DRIVER32_TESTS),$(eval $(call driver-test32,$(test))))
 driver-tests: $(addprefix $(BUILD)/test/driver32-,$(DRIVER32_TESTS))
 endif
-# For tests/bench/driver.
+# tests/bench/driver runs this program.
 TESTS += $(BUILD)/test/driver-call-cost
 $(eval $(call program,$(BUILD)/test/driver-call-cost,tests/driver/call_cost.c tests/driver/harness.c tests/driver/axl_user.c,))
 .PHONY: driver-tests
 driver-tests: $(addprefix $(BUILD)/test/driver-,$(DRIVER_TESTS))
 
-# The kernel that finds driver bugs, and what runs on it; results in build/check-debug/results.json.
+# The debug kernel, which finds driver bugs, and the tests that run on it. The results go to
+# build/check-debug/results.json.
 .PHONY: debug-kernel check-debug provoke
 debug-kernel:
 	$(Q)dir=$$(tests/driver/build-debug-kernel | tail -n 1) && [ -n "$$dir" ] && \
@@ -67,7 +69,7 @@ provoke:
 check-debug: debug-kernel driver-tests $(BUILD)/qemu-device/axl.so
 	$(Q)QUICK=$(QUICK) tests/driver/check-debug $(PARTS)
 
-# For scripts/lint: sparse over the same sources.
+# scripts/lint runs sparse over the same sources.
 .PHONY: kmod-sparse
 kmod-sparse: $(KMOD_KO)
 	$(Q)mkdir -p $(KMOD_DIR) && t=$(abspath $(KMOD_DIR))/sparse.$$$$ && trap 'rm -rf $$t $$t.log' EXIT && mkdir $$t && cp -r $(KMOD_SRCS) kmod/uapi $$t/ && \

@@ -20,21 +20,21 @@ static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 }
 #endif
 
-/* class::devnode took a mutable device until 6.2. */
+/* class::devnode took a mutable device before 6.2. */
 #ifdef AXL_HAVE_DEVNODE_CONST
 #define axl_devnode_arg const struct device
 #else
 #define axl_devnode_arg struct device
 #endif
 
-/* The default from 6.12 on, when the helper went away. */
+/* no_llseek became the default in 6.12, when the helper was removed. */
 #ifdef AXL_HAVE_NO_LLSEEK
 #define axl_llseek no_llseek
 #else
 #define axl_llseek noop_llseek
 #endif
 
-/* One BAR, requested and mapped: a function of its own from 6.12 on. */
+/* Requests and maps one BAR; the kernel has a function for this since 6.12. */
 #ifndef AXL_HAVE_PCIM_IOMAP_REGION
 static inline void __iomem *pcim_iomap_region(struct pci_dev *pdev, int bar, const char *name)
 {
@@ -44,7 +44,7 @@ static inline void __iomem *pcim_iomap_region(struct pci_dev *pdev, int bar, con
 }
 #endif
 
-/* Counter, real time and raw time at one instant; from 7.x on of a clock that one names. */
+/* Reads counter, real time and raw time at one instant; 7.x takes the clock as an argument. */
 static inline void axl_snapshot(struct system_time_snapshot *snap, ktime_t *real, ktime_t *raw)
 {
 #ifdef AXL_HAVE_SNAPSHOT_ID
@@ -58,7 +58,7 @@ static inline void axl_snapshot(struct system_time_snapshot *snap, ktime_t *real
 #endif
 }
 
-/* Where a cross-timestamp has the real time; NULL when it is asked for another clock. */
+/* The real time in a cross-timestamp; NULL if the cross-timestamp is of another clock. */
 static inline ktime_t *axl_stamp_real(struct system_device_crosststamp *stamp)
 {
 #ifdef AXL_HAVE_SYS_SYSTIME

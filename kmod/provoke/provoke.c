@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does what the debug kernel must complain of, one thing of each kind: the part
- * "checkers" of check-debug fails when one of them passes unseen. A kernel that
- * was built without a checker finds no bugs either.
+ * Triggers one error of each kind that the debug kernel must report. The part "checkers" of
+ * check-debug fails if one of them passes unnoticed, since a kernel built without a checker would
+ * find no bugs.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -48,7 +48,7 @@ static void provoke_atomic(void)
 	spin_unlock(&provoke_lock);
 }
 
-/* Frees a timer that runs; DEBUG_OBJECTS stops it. */
+/* Frees a running timer; DEBUG_OBJECTS prevents the crash. */
 static int provoke_odebug(void)
 {
 	struct provoke_timer *it = kzalloc(sizeof(*it), GFP_KERNEL);
@@ -61,7 +61,7 @@ static int provoke_odebug(void)
 	return 0;
 }
 
-/* Unmaps what was never mapped. */
+/* Unmaps an address that was never mapped. */
 static int provoke_dma(void)
 {
 	struct pci_dev *pdev = pci_get_device(0x1234, 0xacc1, NULL);
@@ -73,7 +73,7 @@ static int provoke_dma(void)
 	return 0;
 }
 
-/* Several: the stack may by chance hold the address of one. */
+/* Leaks several blocks, because the stack may by chance hold the address of one. */
 static int provoke_leak(void)
 {
 	int i;

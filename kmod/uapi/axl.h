@@ -2,7 +2,7 @@
 /*
  * axl driver contract: ioctls on /dev/axlN.
  *
- * Included by the driver, the runtime, the daemon and tests.
+ * The driver, the runtime, the daemon and the tests include this file.
  *
  * Each argument struct starts with its own size. User space sets size to
  * sizeof() of the struct it was compiled with; a longer struct is accepted if
@@ -10,7 +10,7 @@
  * if it reaches the first version's end (EINVAL otherwise). Reserved fields and
  * unknown flags must be zero. Output fields are written back up to size.
  *
- * errno, the same meaning at every ioctl:
+ * errno has the same meaning for every ioctl:
  *   EINVAL    a field is out of range, reserved or misaligned
  *   E2BIG     a newer struct with fields this kernel does not know
  *   EFAULT    a user pointer is bad
@@ -19,13 +19,13 @@
  *   EPERM     needs CAP_PERFMON (device-wide trace ring, jobs and clients of others), or
  *             the file belongs to another process (JOIN)
  *   EBUSY     trace ring taken, or buffer in use by a job
- *   EOPNOTSUPP this machine cannot: memory that the DMA layer would bounce, or a
- *             trace ring above 2^14 records without an IOMMU
+ *   EOPNOTSUPP the machine does not support it: memory that the DMA layer would
+ *             bounce, or a trace ring above 2^14 records without an IOMMU
  *   ENOSPC    out of contexts, queues, handles or device memory
- *   EDQUOT    there are some, but the user has his part of them (user_percent)
- *   ENOMEM    out of host memory, or of the user's part of it (host_percent,
+ *   EDQUOT    some are free, but the user has used up their share (user_percent)
+ *   ENOMEM    out of host memory, or of the user's share of it (host_percent,
  *             user_percent, RLIMIT_MEMLOCK for pinned pages, the memory cgroup)
- *   EMFILE    a fence is wanted and the process has as many files as it may
+ *   EMFILE    a fence is requested and the process has no file descriptor left
  *   EAGAIN    submission ring full and AXL_SUBMIT_NONBLOCK given
  *   ETIMEDOUT the deadline passed
  *   EINTR     a signal came
@@ -46,13 +46,13 @@
 #define AXL_UAPI_VERSION	2
 #define AXL_NAME_BYTES		32
 /*
- * Whose a job is: each open of a device gives its file a client number, which no other file of any
- * device has had since the driver was loaded. The driver writes it into the upper half of every
- * correlation id that the file passes, so that an id names the client by the driver's word; the
- * lower half is the caller's, to say which call it was. A client is one incarnation of a program:
- * files of one process may be joined to one client (AXL_IOCTL_JOIN), a forked child or another
- * program opens files of its own. Which process a client is, tell the tracepoint axl_client and
- * AXL_IOCTL_CLIENTS.
+ * Each open() of a device gives the file a client number, which is unique among all files of all
+ * devices since the driver was loaded. The driver writes it into the upper half of every
+ * correlation id that the file passes, so the id identifies the client even if user space lies. The
+ * lower half belongs to the caller and identifies the call. A client is one instance of a program:
+ * files of one process may be joined to one client (AXL_IOCTL_JOIN); a forked child or another
+ * program opens its own files. The tracepoint axl_client and AXL_IOCTL_CLIENTS tell which process a
+ * client is.
  */
 #define AXL_CLIENT_MAX		0x7fffffffu	/* of client numbers, which begin at 1 */
 
@@ -149,8 +149,8 @@ struct axl_submit {
 };
 
 /*
- * What read() on a fence descriptor returns; it blocks unless O_NONBLOCK. poll()
- * reports POLLIN once the job is done, POLLERR as well when it did not end well.
+ * The result of read() on a fence descriptor, which blocks unless O_NONBLOCK is set. poll() reports
+ * POLLIN once the job is done, and POLLERR in addition if it failed.
  */
 struct axl_fence_status {
 	__u64 sequence;
@@ -159,7 +159,7 @@ struct axl_fence_status {
 	__u32 error_index;	/* guilty command */
 };
 
-/* AXL_IOCTL_WAIT: until the queue has completed `sequence`. */
+/* AXL_IOCTL_WAIT waits until the queue has completed `sequence`. */
 struct axl_wait {
 	__u32 size;
 	__u32 ctx;
@@ -173,12 +173,12 @@ struct axl_wait {
 	__u64 device_ticks;	/* out: when its completion was written; 0 = no longer known */
 };
 
-/* One snapshot, bracketed on the host. */
+/* One snapshot of the counters, bracketed by two host times. */
 struct axl_counters_read {
 	__u32 size;
 	__u32 flags;		/* 0 */
 	__u64 values;		/* user pointer to __u64[count] */
-	__u32 count;		/* in: room, out: written */
+	__u32 count;		/* in: capacity of values, out: number written */
 	__u32 first;
 	__u64 host_before_ns;
 	__u64 host_after_ns;
@@ -201,9 +201,9 @@ struct axl_clock_sample {
 };
 
 /*
- * AXL_IOCTL_TRACE_OPEN gives this fd a trace ring until it is closed: mmap
- * map_bytes at mmap_offset (struct axl_trace_header, then the records). poll()
- * on the fd reports POLLIN once `watermark` records wait.
+ * AXL_IOCTL_TRACE_OPEN gives this fd a trace ring until the fd is closed. User space maps map_bytes
+ * at mmap_offset (struct axl_trace_header, then the records). poll() on the fd reports POLLIN once
+ * `watermark` records are available.
  */
 struct axl_trace_open {
 	__u32 size;
@@ -214,23 +214,26 @@ struct axl_trace_open {
 	__u32 log2_records;	/* 5 to 16; the device's: above 14 with an IOMMU */
 	__u32 classes;		/* AXL_REC_CLASS() mask */
 	__u32 watermark;
-	__u64 sample_period_ns;	/* counter snapshots, 0 = none, else at least 10 us */
+	__u64 sample_period_ns;	/* period of counter snapshots, 0 = off, else at least 10 us */
 	__u64 mmap_offset;	/* out */
 	__u64 map_bytes;	/* out */
-	/* In 0; out, of the driver's ring: what each costs the host, measured just then. */
+	/*
+	 * In: 0. Out: the host time that a record in the driver's ring costs, measured by this
+	 * call.
+	 */
 	__u32 job_ps;
 	__u32 wait_ps;
 };
 
 /*
- * The driver's own ring, AXL_TRACE_RING_DRIVER: one record when a job is over, one when a wait
- * is, with what the tracepoints axl_job and axl_wake report. Needs CAP_PERFMON; classes and
- * sample_period_ns are 0. Header, indexes and losses are as in the device's rings, but all of
- * it is the driver's.
+ * The driver's own ring, AXL_TRACE_RING_DRIVER, has one record for each completed job and one for
+ * each completed wait, with the contents of the tracepoints axl_job and axl_wake. It needs
+ * CAP_PERFMON; classes and sample_period_ns must be 0. Header, indexes and losses are as in the
+ * device's rings, but the driver writes all of it.
  *
- * A stamp is a value of the CPU's TSC where header.stamp_khz, its rate, is not 0, else
- * CLOCK_MONOTONIC in ns. Each lies close to another whose time is given, and is converted by its
- * distance from it. 0 = not known: nobody listened then.
+ * A stamp is a value of the CPU's TSC if header.stamp_khz, its rate, is not 0, else CLOCK_MONOTONIC
+ * in ns. Each stamp is close to another one whose time is given, and is converted by its distance
+ * from that one. 0 means unknown: tracing was off at that time.
  */
 enum axl_host_rec_type {
 	AXL_REC_HOST_JOB = 16,
@@ -253,7 +256,7 @@ struct axl_rec_host_job {
 	__u32 job;
 	__u16 num_cmds;
 	__u16 submit_cpu;
-	__u32 pid;		/* who submitted it, as the ring's opener sees it; 0 = unknown */
+	__u32 pid;		/* submitter's pid as the ring's opener sees it; 0 = unknown */
 	__u32 tid;
 	__u32 status;		/* enum axl_status, 0xffffffff = in flight */
 	__u32 cpu;		/* that took the completion */
@@ -286,8 +289,8 @@ struct axl_trace_close {
 };
 
 /*
- * AXL_IOCTL_JOBS_TRACE: the tracepoint axl_job fires for each job in flight, with status
- * 0xffff. For those who begin or end to listen to it. Needs CAP_PERFMON.
+ * AXL_IOCTL_JOBS_TRACE makes the tracepoint axl_job fire for each job in flight, with status
+ * 0xffff, for tracers that start or stop listening to it. Needs CAP_PERFMON.
  */
 struct axl_jobs_trace {
 	__u32 size;
@@ -295,32 +298,32 @@ struct axl_jobs_trace {
 };
 
 /*
- * AXL_IOCTL_JOIN: this file's ids get the client number of another one, of any axl device, which
- * the same process has opened. Only before this file's first context: EBUSY later.
+ * AXL_IOCTL_JOIN gives this file the client number of another file of any axl device that the same
+ * process opened. It fails with EBUSY once this file has created a context.
  */
 struct axl_join {
 	__u32 size;
-	__s32 fd;		/* the other file; EINVAL if it is none of this driver's */
-	__u32 client;		/* out: what both have now */
+	__s32 fd;		/* the other file; EINVAL if it is not a file of this driver */
+	__u32 client;		/* out: the client number of both files */
 	__u32 reserved;
 };
 
-/* A file of the device that is open. */
+/* An open file of the device. */
 struct axl_client {
 	__u32 file;		/* its own number */
 	__u32 client;		/* the number in its ids: its own, or that of the file it joined */
-	__u32 pid;		/* who opened it, as the caller sees it; 0 = gone, or unseen */
+	__u32 pid;		/* opener's pid as the caller sees it; 0 = gone, or not visible */
 	__u32 reserved;
 };
 
 #define AXL_MAX_CLIENTS		64	/* of one call */
 
-/* AXL_IOCTL_CLIENTS: the device's open files, by number. Needs CAP_PERFMON. */
+/* AXL_IOCTL_CLIENTS lists the device's open files by number. Needs CAP_PERFMON. */
 struct axl_clients {
 	__u32 size;
 	__u32 after;		/* only files with a higher number than this; 0 = from the first */
 	__u64 clients;		/* user pointer to struct axl_client[count] */
-	__u32 count;		/* in: room, 1 to AXL_MAX_CLIENTS; out: written, less = no more */
+	__u32 count;		/* in: capacity, 1 to AXL_MAX_CLIENTS; out: number written */
 	__u32 reserved;
 };
 

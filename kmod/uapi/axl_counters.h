@@ -2,9 +2,9 @@
 /*
  * The axl counter table: one line a counter, in register order.
  *
- * The device numbers its counter registers by it, the driver
- * names its PMU events by it, the daemon describes them in the stream by it.
- * A new counter goes at the end; numbers are never reused.
+ * The device numbers its counter registers by this table, the driver names its PMU events after it,
+ * and the daemon describes the counters in the stream from it. A new counter goes at the end;
+ * numbers are never reused.
  *
  * X(NAME, name, unit, scope, text)
  *   unit  ticks | bytes | count
@@ -76,11 +76,11 @@
 #define AXL_COUNTER_ENUM_(NAME, name, unit, scope, text) AXL_CTR_##NAME,
 enum axl_counter { AXL_COUNTERS(AXL_COUNTER_ENUM_) AXL_NUM_COUNTERS };
 
-/* For tables: AXL_COUNTERS(AXL_COUNTER_NAME_) is a list of strings in register order. */
+/* AXL_COUNTERS(AXL_COUNTER_NAME_) is a list of strings in register order. */
 #define AXL_COUNTER_NAME_(NAME, name, unit, scope, text) #name,
 #define AXL_COUNTER_UNIT_(NAME, name, unit, scope, text) #unit,
 
-/* The first counter of an engine's block, and the order within it. */
+/* The first counter of an engine's block, and the order within the block. */
 #define AXL_CTR_ENGINE(e)	((e) * 9)
 
 #endif /* _UAPI_AXL_COUNTERS_H */

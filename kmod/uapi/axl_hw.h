@@ -3,11 +3,9 @@
  * axl hardware contract: registers, descriptors, completions, trace records
  * and counters of the axl PCIe accelerator.
  *
- * The only definition of these formats. The device model, the driver, the BPF
- * programs, the runtime, the daemon and the tests include it; it includes
- * nothing of the project but its own second half, axl_records.h. Both must
- * compile as kernel C, BPF C, user-space C and C++.
- *
+ * These formats are defined here only. The device model, the driver, the BPF programs, the runtime,
+ * the daemon and the tests include this file; it includes nothing of the project but its second
+ * half, axl_records.h. Both must compile as kernel C, BPF C, user-space C and C++.
  * Everything is little endian. Times are raw device clock ticks unless a name
  * ends in another unit. See docs/device.md for the meaning in prose.
  */
@@ -105,7 +103,7 @@ enum axl_engine {
 #define AXL_REG_ENGINE_HZ	0x0050	/* RO64 nominal engine clock */
 #define AXL_REG_DRAM_BPS	0x0058	/* RO64 peak DRAM bandwidth, bytes per second */
 
-/* Zeroes a range of device memory, without a command. */
+/* Zeroes a range of device memory without a command. */
 #define AXL_REG_CLEAR_BASE	0x0080	/* RW64 device address, 4096-byte aligned */
 #define AXL_REG_CLEAR_BYTES	0x0088	/* RW64 multiple of 4096 */
 #define AXL_REG_CLEAR_CTRL	0x0090	/* RW32 write AXL_CLEAR_BUSY to begin */
@@ -130,7 +128,7 @@ enum axl_engine {
 #define AXL_REG_CTR_SEQ		0x0210	/* RO32 snapshots taken */
 #define AXL_REG_CTR(i)		(0x1000 + 8 * (i))	/* RO64 snapshot value */
 #define AXL_MAX_COUNTERS	256
-/* Per context: the same index space, only counters marked CTX are kept. */
+/* Per-context counters use the same indexes, but only counters marked CTX are kept. */
 #define AXL_REG_CTX_CTR(c, i)	(0x2000 + 0x400 * (c) + 8 * (i))	/* RO64 snapshot value */
 #define AXL_MAX_CTX_COUNTERS	128
 
@@ -232,9 +230,9 @@ struct axl_sg {
 };
 
 /*
- * Rows of `bytes` each; pitches are in bytes. One row: pitches are ignored.
- * With AXL_DESC_F_SG the sg_count list entries at bus address `host` are read
- * as one stream, and row r begins at its byte sg_offset + r * host_pitch.
+ * Copies rows of `bytes` bytes each; pitches are in bytes and are ignored for a single row. With
+ * AXL_DESC_F_SG the sg_count list entries at bus address `host` are read as one stream, and row r
+ * begins at its byte sg_offset + r * host_pitch.
  */
 struct axl_copy {
 	__u64 host;	/* bus address, or that of an axl_sg list */
@@ -249,7 +247,10 @@ struct axl_copy {
 	__u64 reserved[3];
 };
 
-/* Row-major float32 (or bf16 inputs); leading dimensions and batch strides in elements. */
+/*
+ * Matrices are row-major float32 (or bf16 inputs); leading dimensions and batch strides are in
+ * elements.
+ */
 struct axl_matmul {
 	__u64 a;	/* M x K */
 	__u64 b;	/* K x N, or N x K with TRANSPOSE_B */
@@ -275,10 +276,9 @@ struct axl_vector {
 };
 
 /*
- * A submission ring entry. User space hands the driver the same struct with
- * job, index and correlation zero, semaphores numbered within its context, and
- * each address replaced by AXL_REF(buffer handle, byte offset): the driver
- * checks the bounds and fills in the rest.
+ * A submission ring entry. User space hands the driver the same struct with job, index and
+ * correlation zero, semaphores numbered within its context, and each address replaced by
+ * AXL_REF(buffer handle, byte offset). The driver checks the bounds and fills in the rest.
  */
 struct axl_desc {
 	__u8 opcode;		/* enum axl_opcode */
@@ -301,7 +301,7 @@ struct axl_desc {
 	};
 };
 
-/* What one command may ask for; more is AXL_ST_BAD_FIELD. */
+/* Limits of one command; a command that exceeds them fails with AXL_ST_BAD_FIELD. */
 #define AXL_MAX_COPY_BYTES	(1ULL << 30)	/* bytes * rows */
 #define AXL_MAX_COPY_ROWS	(1U << 16)
 #define AXL_MAX_SG		(1U << 18)
@@ -335,7 +335,10 @@ enum axl_status {
 	AXL_ST_CANCELED = 8,	/* dropped because its context halted or was reset */
 };
 
-/* Valid when phase equals the ring's pass parity: 1 on the first pass, then 0, ... */
+/*
+ * An entry is valid when phase equals the parity of the ring's pass: 1 on the first pass, then 0,
+ * ...
+ */
 struct axl_cqe {
 	__u64 correlation;
 	__u64 time;		/* device ticks when written */

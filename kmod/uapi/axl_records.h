@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * axl hardware contract, continued: the trace ring and its records. A part of
- * axl_hw.h, which includes it.
+ * The axl hardware contract, continued: the trace ring and its records. axl_hw.h includes this
+ * file.
  */
 #ifndef _UAPI_AXL_RECORDS_H
 #define _UAPI_AXL_RECORDS_H
@@ -78,10 +78,9 @@ struct axl_rec_head {
 };
 
 /*
- * A command's life: fetched from the ring, at the head of its engine's queue,
- * semaphores satisfied (start), done (end). head <= start <= end; the semaphore
- * stall is start - head; the other stalls lie inside [start, end], and
- * busy = end - start - their sum.
+ * The life of a command: fetched from the ring, at the head of its engine's queue, semaphores
+ * satisfied (start), done (end). head <= start <= end. The semaphore stall is start - head; the
+ * other stalls are within [start, end], and busy = end - start - their sum.
  */
 struct axl_rec_cmd {
 	struct axl_rec_head h;
@@ -112,7 +111,7 @@ struct axl_rec_job {
 	__u64 first_start;
 	__u64 last_end;
 	__u64 completion;	/* completion entry written */
-	__u64 irq;		/* MSI-X message sent, 0 = none asked for or lost */
+	__u64 irq;		/* MSI-X message sent, 0 = not requested, or lost */
 	__u64 correlation;
 	__u32 job;
 	__u32 commands;

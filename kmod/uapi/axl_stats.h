@@ -27,7 +27,7 @@
 #define AXL_STAT_ENUM_(NAME, name, text) AXL_STAT_##NAME,
 enum axl_stat { AXL_STATS(AXL_STAT_ENUM_) AXL_NUM_STATS };
 
-/* For tables: AXL_STATS(AXL_STAT_NAME_) is a list of strings. */
+/* AXL_STATS(AXL_STAT_NAME_) is a list of strings. */
 #define AXL_STAT_NAME_(NAME, name, text) #name,
 
 #endif /* _UAPI_AXL_STATS_H */
