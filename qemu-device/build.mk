@@ -15,14 +15,14 @@ AXL_CPPFLAGS := -I. -I$(BUILD)/qemu-device/gen -I$(AXL_EVENTS) -I$(AXL_TREE)/bui
 AXL_CFLAGS := -std=gnu11 -O3 -g -fPIC -Wall -Wextra $(WERROR_CC) -Wno-unused-parameter \
   -Wno-sign-compare -Wno-missing-field-initializers -Wno-cast-function-type -Wmissing-prototypes \
   -Wstrict-prototypes -Wold-style-definition -fno-strict-aliasing -fno-common -fwrapv -ffp-contract=off -fvisibility=hidden
-# Plain C: knows nothing of QEMU, and its objects are those of the tests as well.
+# Plain C without QEMU headers; the tests link the same objects.
 AXL_PLAIN_SRCS := $(sort $(wildcard qemu-device/timing/*.c qemu-device/memory/*.c qemu-device/knobs/knobs.c \
   qemu-device/frontend/decode.c))
 AXL_PLAIN_OBJS := $(patsubst %.c,$(OBJ)/%.o,$(AXL_PLAIN_SRCS))
 AXL_GLIB = $(shell $(PKG_CONFIG) --cflags glib-2.0)
 
-# What the build depends on is the installed QEMU, not a file of ours: prepare
-# looks at it every time and touches the stamp only when it changed.
+# The build depends on the installed QEMU, which is not a source file: prepare checks it
+# every time and touches the stamp only if it changed.
 AXL_READY := $(BUILD)/qemu-device/ready
 .PHONY: axl-qemu
 axl-qemu: ;
@@ -55,7 +55,7 @@ $(AXL_QTEST_SO): $(AXL_READY)
 	  -DNEED_CPU_H -DCOMPILING_PER_TARGET '-DCONFIG_TARGET="x86_64-softmmu-config-target.h"' \
 	  '-DCONFIG_DEVICES="x86_64-softmmu-config-devices.h"' -shared $(AXL_TREE)/accel/qtest/qtest.c -o $@
 
-# Tests by the qtest protocol: no guest, the test is the CPU and the clock.
+# Tests by the qtest protocol, without a guest: the test acts as CPU and clock.
 AXL_QTEST := $(BUILD)/test/unit-qtest-axl
 AXL_QTEST_SRCS := $(call folder-srcs,qemu-device/tests) $(wildcard qemu-device/tests/*_test.cc) tests/catch_main.cc
 UNIT_TESTS += $(AXL_QTEST)
@@ -68,13 +68,14 @@ AXL_TIMING_SRCS := $(wildcard qemu-device/timing/tests/*.cc) tests/catch_main.cc
 UNIT_TESTS += $(AXL_TIMING)
 $(eval $(call program,$(AXL_TIMING),$(AXL_TIMING_SRCS),,$(AXL_PLAIN_OBJS)))
 
-# What tests/bench/model runs.
+# tests/bench/model runs this program.
 AXL_MODEL_BENCH := $(BUILD)/test/axl-model-bench
 TESTS += $(AXL_MODEL_BENCH)
 $(eval $(call program,$(AXL_MODEL_BENCH),$(call folder-srcs,qemu-device/tests) qemu-device/tests/model_bench.cc,,$(AXL_SO) $(AXL_QTEST_SO)))
 
-# The device with ASan and UBSan, and its fuzzer: structured traffic by the qtest protocol. The
-# sanitizer's library must come before everything else that QEMU loads.
+# The device with ASan and UBSan, and its fuzzer, which sends structured traffic by the
+# qtest protocol. The sanitizer's library must be loaded before everything else that QEMU
+# loads.
 AXL_ASAN_SO := $(BUILD)/qemu-device/axl-asan.so
 AXL_ASAN_OBJS := $(patsubst %.c,$(OBJ)/asan/%.o,$(AXL_SRCS))
 AXL_ASAN_FLAGS := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
@@ -92,7 +93,7 @@ $(OBJ)/qemu-device/tests/device_fuzz.o: CPPFLAGS += \
   -DAXL_LIBASAN='"$(shell $(CC) -print-file-name=libasan.so)"'
 $(eval $(call program,$(AXL_FUZZ),$(call folder-srcs,qemu-device/tests) qemu-device/tests/device_fuzz.cc,,$(AXL_ASAN_SO) $(AXL_QTEST_SO)))
 
-# Runs in the guest: the trace unit on, nobody reading.
+# Runs in the guest with the trace unit on and without a reader.
 AXL_RING_RUN := $(BUILD)/test/axl-ring-run
 TESTS += $(AXL_RING_RUN)
 $(eval $(call program,$(AXL_RING_RUN),qemu-device/tests/ring_run_bench.cc,,))

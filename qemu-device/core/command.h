@@ -5,7 +5,7 @@
 
 #include "qemu-device/timing/timing.h"
 
-/* One instant on the scales that matter. */
+/* One instant on all time scales in use. */
 typedef struct AxlStamp {
     int64_t ns;   /* virtual clock */
     uint64_t raw; /* device ticks since power-on: no offset, no step, no wrap */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the accelerator behind its PCI function: what all parts share, and the
- * one table by which a part calls those above it.
+ * axl: the accelerator behind its PCI function: the state that all parts share,
+ * and the table of upcalls by which a part calls the parts above it.
  *
- * Time: every model time is QEMU_CLOCK_VIRTUAL in ns. The device runs its own
- * event slots in time order and stamps them with their own instant, so results
- * do not depend on when the host got round to running a timer (loop/sim.c).
+ * Every model time is QEMU_CLOCK_VIRTUAL in ns. The device runs its own event
+ * slots in time order and stamps them with their own instant, so results do not
+ * depend on when the host runs a timer (loop/sim.c).
  */
 #ifndef AXL_CORE_DEVICE_H
 #define AXL_CORE_DEVICE_H
@@ -19,10 +19,13 @@
 #include "qemu-device/memory/memory.h"
 #include "qemu-device/timing/timing.h"
 
-/* What goes out by itself may be seen this much late: loop/sim.c. */
+/*
+ * Effects that the device emits by itself may become visible this much late:
+ * loop/sim.c.
+ */
 #define AXL_LATE_NS 100000
 
-/* Event slots: at most one deadline each. */
+/* Event slots; each has at most one deadline. */
 enum {
     AXL_EV_ENGINE_ = 0,
     AXL_EV_FETCH = AXL_EV_ENGINE_ + AXL_NUM_ENGINES,
@@ -37,25 +40,25 @@ enum {
 
 typedef struct AxlDevice AxlDevice;
 
-/* Calls upwards. Set once, by pci/axl.c. */
+/* Upcalls, set once by pci/axl.c. */
 typedef struct AxlUpcalls {
-    /* The bus. Addresses that reach the device's own BARs are refused; false = failed. */
+    /* Bus access. Addresses in the device's own BARs are refused; false means failure. */
     bool (*allowed)(AxlDevice *s, uint64_t addr, uint64_t bytes);
     bool (*read)(AxlDevice *s, uint64_t addr, void *buf, uint64_t bytes);
     bool (*write)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
-    /* Small transfers outside of copies, counted: rings, lists, indexes, records. */
+    /* Small counted transfers other than copies: rings, lists, indexes, records. */
     bool (*fetch)(AxlDevice *s, uint64_t addr, void *buf, uint64_t bytes);
     bool (*store)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
-    /* The same for a write that nobody waits for: AXL_LATE_NS late at most, in order. */
+    /* A posted write: at most AXL_LATE_NS late, in order. */
     bool (*post)(AxlDevice *s, uint64_t addr, const void *buf, uint64_t bytes);
-    /* Interrupts: a vector's message, or vector 0 for causes of AXL_INT_*. */
+    /* Interrupts: the message of a vector, or vector 0 for causes of AXL_INT_*. */
     bool (*msix)(AxlDevice *s, unsigned vector);
     void (*interrupt)(AxlDevice *s, uint32_t causes);
-    /* All engines are accounted up to now: before counters are read. */
+    /* Accounts all engines up to now; called before counters are read. */
     void (*settle)(AxlDevice *s);
-    /* A command failed: its context halts. */
+    /* A command failed; halts its context. */
     void (*halt)(AxlDevice *s, unsigned ctx, unsigned status, uint32_t job, uint32_t index);
-    /* The numbers of a large command on another thread; axl_engine_end() follows. */
+    /* Computes a large command on another thread, which then calls axl_engine_end(). */
     bool (*aside)(AxlDevice *s, unsigned engine, const struct axl_desc *d);
 } AxlUpcalls;
 

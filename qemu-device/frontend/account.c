@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: where the time and the bytes went.
+ * axl: accounting of time and bytes.
  *
- * Each engine is accounted up to an instant. axl_account_engine() charges what
- * passed since then, in whole ticks, to the device, to the context and to the
- * command alike. So the laws of axl_counters.h hold at every snapshot by
- * construction. Which causes get the ticks is the timing model's: timing/run.c.
+ * Each engine is accounted up to an instant. axl_account_engine() charges the
+ * time since then, in whole ticks, to the device, to the context and to the
+ * command alike, so the laws of axl_counters.h hold at every snapshot by
+ * construction. The timing model decides which causes get the ticks:
+ * timing/run.c.
  */
 #include "qemu-device/frontend/state.h"
 
@@ -121,7 +122,7 @@ void axl_account(AxlDevice *s)
     axl_count_elapsed(s);
 }
 
-/* All counters from zero, counting from now. */
+/* Resets all counters to zero, counting from now. */
 void axl_account_reset(AxlDevice *s)
 {
     AxlStamp now = axl_now(s);

@@ -2,7 +2,7 @@
 /*
  * axl: completions. An entry reaches host memory half a round trip after its
  * command retired, followed by its MSI-X message. Faults of both are injected
- * here: lost and late interrupts, completions written twice or spoilt.
+ * here: lost and late interrupts, repeated or corrupted completions.
  */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/host/trace.h"
@@ -18,7 +18,7 @@ static void axl_irq_sent(AxlDevice *s, AxlIrq *irq, bool sent)
     axl_truth_job(s, irq->queue, &irq->rec, irq->completion_ns, sent ? now.ns : 0);
 }
 
-/* Late interrupts whose time has come. */
+/* Sends the late interrupts that are due. */
 void axl_irq_due(AxlDevice *s)
 {
     int64_t next = AXL_NEVER;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: an error stops the context it happened in and nothing else. What its
- * queues have in flight is dropped.
+ * axl: an error stops the context it happened in and nothing else. Commands
+ * that its queues have in flight are dropped.
  */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/host/trace.h"
 
-/* Drops what the queue has in flight; each command's record says so. */
+/* Drops the commands in flight; each command's record has the status. */
 void axl_queue_clear(AxlDevice *s, unsigned n, unsigned status)
 {
     AxlQueue *q = &s->front->queue[n];
@@ -58,7 +58,7 @@ void axl_context_halt(AxlDevice *s, unsigned c, unsigned status, uint32_t job, u
     s->up->interrupt(s, AXL_INT_CTX_ERROR);
 }
 
-/* A ring that cannot be trusted any more stops its context. */
+/* A ring that can no longer be trusted stops its context. */
 void axl_queue_error(AxlDevice *s, unsigned n, unsigned status)
 {
     AxlQueue *q = &s->front->queue[n];

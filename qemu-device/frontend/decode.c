@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: descriptor checks. A descriptor is guest-controlled: nothing of it is
- * used before axl_decode() has bounded it. It also lists the command's operands
- * in device memory, for the timing model. Plain C.
+ * axl: descriptor checks. The guest controls descriptors, so no field is used
+ * before axl_decode() has bounded it. It also lists the command's operands in
+ * device memory, for the timing model. Plain C.
  */
 #include "qemu-device/frontend/decode.h"
 
@@ -115,7 +115,7 @@ static unsigned axl_decode_matmul(const AxlKnobs *k, const struct axl_desc *d, A
     return axl_decode_finish(k, w);
 }
 
-/* Which sources an opcode reads, and the shape of what it writes. */
+/* The sources that an opcode reads, and the shape of what it writes. */
 static bool axl_vector_reads1(unsigned opcode)
 {
     return opcode == AXL_OP_VEC_ADD || opcode == AXL_OP_VEC_MUL || opcode == AXL_OP_VEC_SILU_MUL;
@@ -149,7 +149,7 @@ static unsigned axl_decode_vector(const AxlKnobs *k, const struct axl_desc *d, A
         return AXL_ST_BAD_FIELD;
     }
     if (op == AXL_OP_VEC_GATHER) {
-        /* The rows it will read are known once the indices are; see timing/dram.c. */
+        /* The rows are known once the indices are; see timing/dram.c. */
         axl_operand_add(w, v->src0, v->rows, F32, (uint64_t)MAX(v->src0_stride, 1) * F32, false);
         if (v->arg0 == 0 || (v->arg0 > 1 && v->src1_stride < v->cols)) {
             return AXL_ST_BAD_FIELD;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* AXL_ST_OK, or what is wrong; sets the operand list. */
+/* Returns AXL_ST_OK or the error; sets the list of operands. */
 unsigned axl_decode(const AxlKnobs *k, const struct axl_desc *d, AxlWork *w);
 
 #ifdef __cplusplus

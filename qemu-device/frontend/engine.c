@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the engines. Each has a FIFO for every queue; when free it takes, among
- * the FIFO heads whose semaphores are satisfied, the one of highest context
- * priority, round robin among equals. A queue that waits never blocks another.
- * When only waiting heads are left, the engine's time is charged to one of them
- * (highest priority, then longest there) as semaphore stall.
+ * axl: the engines. Each has a FIFO for every queue. When free, it takes among
+ * the FIFO heads whose semaphores are satisfied the one with the highest
+ * context priority, round robin among equals, so a waiting queue never blocks
+ * another. When only waiting heads are left, the engine's time is charged to
+ * one of them (highest priority, then longest waiting) as semaphore stall.
  */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/host/trace.h"
@@ -176,7 +176,7 @@ static void axl_engine_pick(AxlDevice *s, unsigned e)
     }
 }
 
-/* Work or a semaphore arrived, or an engine became free. */
+/* Called when work or a semaphore arrived, or an engine became free. */
 void axl_engine_kick(AxlDevice *s)
 {
     if (s->front->kicking) {
@@ -193,7 +193,7 @@ void axl_engine_kick(AxlDevice *s)
     s->front->kicking = false;
 }
 
-/* Takes a queue's commands away from the engines. */
+/* Removes a queue's commands from the engines. */
 void axl_engine_drop(AxlDevice *s, unsigned q)
 {
     for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {

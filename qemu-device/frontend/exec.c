@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: a command's real work, done at its modelled end. The descriptor has been
- * checked by axl_decode(); what depends on data (gather indices) is checked here.
+ * axl: the data transfer of a command, done at its modelled end. axl_decode()
+ * has checked the descriptor; checks that depend on data (gather indices) are
+ * made here.
  */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/numerics/numerics.h"
@@ -28,8 +29,8 @@ static unsigned axl_exec_copy(AxlDevice *s, AxlCmd *cmd)
 }
 
 /*
- * Reads the scatter list, AXL_SG_BATCH entries at a time, up to the entry that
- * holds the copy's last byte; later entries are not read.
+ * Reads the scatter list, AXL_SG_BATCH entries at a time, up to the entry with
+ * the copy's last byte; later entries are not read.
  */
 #define AXL_SG_BATCH 64
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the running commands' rates, kept up to date: after anything that changes
- * what streams or how fast it may. The rates themselves come from timing/share.c.
+ * axl: updates the running commands' rates after any change of what streams or
+ * of the limits. The rates themselves come from timing/share.c.
  */
 #include "qemu-device/frontend/state.h"
 
@@ -26,7 +26,7 @@ void axl_flow_update(AxlDevice *s)
     }
 }
 
-/* A small transfer goes first: what streams the same way gives up its bytes' time. */
+/* A small transfer has priority and delays commands that stream in the same direction. */
 static void axl_flow_give(AxlDevice *s, uint64_t wire_bytes, bool rx)
 {
     bool changed = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: until when the front end does nothing that shows outside by itself
- * (loop/foresight.c says what for). Every time here is a lower bound. It rests on
+ * axl: until when the front end does nothing visible by itself
+ * (loop/foresight.c says why). Every time here is a lower bound, derived from
  * these facts: nothing changes before the device's next event; commands of one
- * queue on one engine run one after the other; one that waits for a semaphore
- * does not start before a command that signals it ends; a command takes at least
- * its dispatch, its first access, and the streaming of what it would need alone.
+ * queue on one engine run in sequence; a command that waits for a semaphore
+ * does not start before one that signals it ends; a command takes at least its
+ * dispatch, its first access, and the streaming time that it would need alone.
  */
 #include "qemu-device/frontend/state.h"
 
@@ -39,8 +39,9 @@ static void axl_ahead_add(AxlAhead *a, unsigned n)
 }
 
 /*
- * When a command's semaphores may let it go: when a command in a window signals
- * them. One that has not been fetched cannot before its fetch, a wake-up anyway.
+ * Lower bound of when a command's semaphores are satisfied: when a command in a
+ * window signals them. A command that has not been fetched cannot signal before
+ * its fetch, which is a wake-up anyway.
  */
 static int64_t axl_ahead_signal(const AxlAhead *a, const AxlCmd *cmd)
 {
@@ -65,7 +66,7 @@ static int64_t axl_ahead_signal(const AxlAhead *a, const AxlCmd *cmd)
     return go;
 }
 
-/* Whether the end of a command may show outside by itself. */
+/* Whether the end of a command may be visible by itself. */
 static bool axl_ahead_shows(const AxlDevice *s, const AxlCmd *cmd)
 {
     switch (cmd->desc.opcode) {
@@ -78,7 +79,7 @@ static bool axl_ahead_shows(const AxlDevice *s, const AxlCmd *cmd)
     }
 }
 
-/* Descriptors that the next fetch will take, none if one is under way. */
+/* Number of descriptors that the next fetch will take, 0 if one is under way. */
 static uint32_t axl_ahead_batch(const AxlQueue *q)
 {
     uint32_t size, count;
@@ -135,7 +136,7 @@ static int64_t axl_ahead_queue(AxlAhead *a, unsigned n)
     return shows;
 }
 
-/* `next`: the device's next event, before `wake`. The result is between the two. */
+/* `next` is the device's next event, before `wake`. The result is between the two. */
 int64_t axl_front_shows(const AxlDevice *s, int64_t next, int64_t wake)
 {
     unsigned active[AXL_MAX_QUEUES], n = 0;
@@ -161,7 +162,7 @@ int64_t axl_front_shows(const AxlDevice *s, int64_t next, int64_t wake)
             active[n++] = i;
         }
     }
-    /* Bounds made of bounds are bounds: the last pass has the best. */
+    /* Bounds derived from bounds are bounds; the last pass has the best ones. */
     for (unsigned pass = 0; pass < AXL_PASSES; pass++) {
         int64_t shows = AXL_FAR;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the front end: submission and completion rings, contexts, engines. What
- * others may ask of it; its state is in state.h, which only this folder includes.
+ * axl: the front end: submission and completion rings, contexts, engines. This
+ * is its interface; its state is in state.h, which only this folder includes.
  */
 #ifndef AXL_FRONTEND_FRONTEND_H
 #define AXL_FRONTEND_FRONTEND_H
@@ -12,22 +12,28 @@
 void axl_front_init(AxlDevice *s);
 void axl_front_free(AxlDevice *s);
 bool axl_front_idle(const AxlDevice *s);
-/* Everything in flight is dropped, with a record each; then as after power-on. */
+/*
+ * Drops everything in flight, with a record each, and returns to the state
+ * after power-on.
+ */
 void axl_front_drop(AxlDevice *s);
 void axl_front_reset(AxlDevice *s);
 
-/* Events of the loop: a fetch, a completion, late interrupts, a phase of an engine. */
+/*
+ * Event handlers of the loop: a fetch, a completion, late interrupts, a phase
+ * of an engine.
+ */
 void axl_queue_fetched(AxlDevice *s, unsigned q);
 void axl_completion_due(AxlDevice *s, unsigned q);
 void axl_irq_due(AxlDevice *s);
 void axl_engine_phase_end(AxlDevice *s, unsigned e);
-/* The numbers of an engine's command are there, or it comes to none. */
+/* The results of an engine's command are computed, or it failed. */
 void axl_engine_end(AxlDevice *s, unsigned e, unsigned status);
 
 /* context.c */
 void axl_context_halt(AxlDevice *s, unsigned c, unsigned status, uint32_t job, uint32_t index);
 
-/* account.c: all engines up to now. */
+/* account.c: accounts all engines up to now. */
 void axl_account(AxlDevice *s);
 void axl_account_reset(AxlDevice *s);
 
@@ -35,10 +41,10 @@ void axl_account_reset(AxlDevice *s);
 void axl_flow_update(AxlDevice *s); /* after what changes rates */
 void axl_flow_delay(AxlDevice *s, uint64_t rx_wire, uint64_t tx_wire); /* small transfers */
 
-/* foresight.c: not before this does the front end show outside by itself. */
+/* foresight.c: the front end does nothing visible by itself before this time. */
 int64_t axl_front_shows(const AxlDevice *s, int64_t next, int64_t wake);
 
-/* registers.c: the registers of a block, by their offset in it. */
+/* registers.c: the registers of a block, by their offset in the block */
 void axl_front_enable(AxlDevice *s, bool enabled); /* CTRL */
 uint32_t axl_context_read32(const AxlDevice *s, unsigned c, unsigned reg);
 void axl_context_write32(AxlDevice *s, unsigned c, unsigned reg, uint32_t v);

@@ -2,8 +2,8 @@
 /*
  * axl: submission queues. Descriptors are fetched in order, a few at a time,
  * into an on-chip window of AXL_WINDOW commands, decoded, and routed in order
- * to their engines' FIFOs. A full FIFO or window holds the queue back, not the
- * others. See retire.c for the way out.
+ * to their engines' FIFOs. A full FIFO or window only blocks its own queue.
+ * retire.c has the end of their life.
  */
 #include "qemu-device/frontend/state.h"
 
@@ -115,7 +115,7 @@ void axl_queue_fetched(AxlDevice *s, unsigned n)
             .sq_index = q->sq_head,
             .doorbell = q->doorbells[q->sq_head & mask],
             .fetched = axl_now(s),
-            /* An engine that does not exist: the last one reports it. */
+            /* The last engine reports a command for an engine that does not exist. */
             .engine = MIN(desc[i].engine, AXL_NUM_ENGINES - 1),
         };
         cmd->status = axl_decode(&s->knob, &cmd->desc, &cmd->work);

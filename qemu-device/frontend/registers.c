@@ -47,7 +47,7 @@ void axl_context_write32(AxlDevice *s, unsigned c, unsigned reg, uint32_t v)
 
     switch (reg) {
     case 0x00:
-        /* Stuck: nothing but a reset of the device gets it out of there. */
+        /* Stuck: only a reset of the device ends this state. */
         if (ctx->ctrl & AXL_CTX_RESET) {
             break;
         }
@@ -124,7 +124,7 @@ void axl_queue_write32(AxlDevice *s, unsigned n, unsigned reg, uint32_t v)
         axl_queue_doorbell(s, n, v);
         break;
     case 0x30:
-        /* An index the device has not reached would let it overrun the ring. */
+        /* An index beyond the device's would let the device overrun the ring. */
         if (q->cq_tail - v <= q->cq_tail - q->cq_head) {
             q->cq_head = v;
         } else if (locked) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: the front end from creation to end; resets of a context and of all. */
+/*
+ * axl: creation and destruction of the front end; resets of a context and of
+ * the device.
+ */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/host/trace.h"
 

@@ -28,7 +28,7 @@ static void axl_job_add(AxlQueue *q, const AxlCmd *cmd)
     job->doorbell = cmd->doorbell.ts;
     job->correlation = cmd->desc.correlation;
     job->commands++;
-    /* Earlier start, later end; not by ticks, since the clock may wrap or be set. */
+    /* Earlier start, later end; compared in ns, since the clock may wrap or be set. */
     if (cmd->start.ns < q->job_start_ns) {
         q->job_start_ns = cmd->start.ns;
         job->first_start = cmd->start.ts;
@@ -70,7 +70,7 @@ static void axl_complete(AxlDevice *s, AxlQueue *q, const AxlCmd *cmd, bool irq)
     q->job_open = false;
 }
 
-/* Retires what is done at the head of the queue's window. */
+/* Retires the completed commands at the head of the queue's window. */
 void axl_retire(AxlDevice *s, unsigned n)
 {
     AxlQueue *q = &s->front->queue[n];
@@ -91,7 +91,7 @@ void axl_retire(AxlDevice *s, unsigned n)
     axl_queue_pump(s, n);
 }
 
-/* The guilty job's completion, out of order: its context is about to halt. */
+/* The guilty job completes out of order, since its context is about to halt. */
 void axl_retire_error(AxlDevice *s, AxlCmd *cmd)
 {
     AxlQueue *q = &s->front->queue[cmd->queue];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: from a queue's window to the engines, and the start of fetches that keep
- * the window filled. A full FIFO or window holds the queue back, not the others.
+ * axl: moves commands from a queue's window to the engines, and starts fetches
+ * that keep the window filled. A full FIFO or window only blocks its own queue.
  */
 #include "qemu-device/frontend/state.h"
 #include "qemu-device/host/trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: state of the front end, for the files of this folder only. They call each
- * other downwards:
+ * axl: state of the front end, for the files of this folder only. Calls go
+ * downwards in this list:
  *
  *   registers.c  reset.c  completion.c   what comes from outside
  *   queue.c      doorbells, fetches, enabling

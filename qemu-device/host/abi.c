@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: guard against being loaded into another QEMU than the one whose headers
- * it was compiled with: struct layouts would differ silently.
+ * axl: guard against being loaded into a QEMU other than the one whose headers
+ * it was compiled with, where struct layouts would differ silently.
  */
 #include "qemu-device/host/compat.h"
 #include "qapi/qapi-commands-misc.h"
@@ -18,8 +18,9 @@ static G_NORETURN void axl_abi_refuse(const char *what, const char *built, const
 }
 
 /*
- * Not every release of QEMU reports struct sizes, but a property of the running
- * pci-device class carries its offset: those of the struct's end will do.
+ * Not every QEMU release reports struct sizes, but a property of the running
+ * pci-device class has its offset; properties near the struct's end are
+ * compared.
  */
 static void axl_abi_offset(DeviceClass *dc, const char *name, size_t built)
 {

@@ -2,7 +2,10 @@
 #ifndef AXL_ABI_H
 #define AXL_ABI_H
 
-/* Ends QEMU with one line unless it is the one this object was compiled for. */
+/*
+ * Exits with an error message unless the running QEMU is the one this object
+ * was compiled for.
+ */
 void axl_abi_check(ObjectClass *klass);
 
 #endif /* AXL_ABI_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between the QEMU releases that axl builds against (7.2 to 10.x),
- * in one place. The rest of the device includes QEMU through this header.
+ * Differences between the QEMU releases that axl builds against (7.2 to 10.x).
+ * The rest of the device includes QEMU through this header.
  */
 #ifndef AXL_COMPAT_H
 #define AXL_COMPAT_H
@@ -41,7 +41,7 @@
     (QEMU_VERSION_MAJOR > (major) || \
      (QEMU_VERSION_MAJOR == (major) && QEMU_VERSION_MINOR >= (minor)))
 
-/* QEMU's lock has a shorter name from 9.0 on. */
+/* QEMU's lock got a shorter name in 9.0. */
 #ifdef bql_lock
 #define axl_lock() bql_lock()
 #define axl_unlock() bql_unlock()
@@ -73,7 +73,7 @@ typedef void AxlClassData;
 typedef InterfaceInfo AxlInterfaceInfo;
 #endif
 
-/* The hold phase of a reset learned its type in 9.1. */
+/* The hold phase of a reset takes the reset type since 9.1. */
 #if AXL_QEMU_AT_LEAST(9, 1)
 #define AXL_RESET_HOLD_ARGS Object *obj, ResetType type
 #else

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* QEMU's trace events of the device, made from trace-events. Its own trace unit is trace.c. */
+/*
+ * QEMU's trace events of the device, generated from trace-events. The trace
+ * unit is trace.c.
+ */
 #ifndef HW_MISC_AXL_TRACE_H
 #define HW_MISC_AXL_TRACE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the values of the knobs, plain C. Every number of the model is one of knobs.def; every
- * fault that can be injected is one of faults.def.
+ * axl: the values of the knobs, plain C. Every number of the model is in
+ * knobs.def; every injectable fault is in faults.def.
  */
 #ifndef AXL_KNOBS_KNOBS_H
 #define AXL_KNOBS_KNOBS_H
@@ -22,7 +22,7 @@ typedef struct AxlKnobs {
 #undef AXL_KNOB
 } AxlKnobs;
 
-/* Faults that wait to be injected, and those that last. */
+/* Counted faults that are pending, and permanent ones. */
 typedef struct AxlFaults {
 #define AXL_FAULT(field, name, def, min, max, text) int64_t field;
 #include "qemu-device/knobs/faults.def"
@@ -30,7 +30,7 @@ typedef struct AxlFaults {
 } AxlFaults;
 
 void axl_knobs_init(AxlKnobs *k, AxlFaults *f);
-/* What ranges alone do not say: NULL, or what is wrong. */
+/* Checks the rules between knobs: NULL, or the error message. */
 const char *axl_knobs_check(const AxlKnobs *k);
 
 #ifdef __cplusplus

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the numbers of a large command, on a thread of their own.
+ * axl: computes the results of a large command on a thread of their own.
  *
- * A command's results are due at its modelled end, and the host may need seconds
- * for them: QEMU's monitor and other devices would wait as long. So the device
- * stands still at that instant, the thread computes without QEMU's lock, and the
- * device goes on from there. Its times do not change, only when the host comes to
- * them; whoever touches a register meanwhile waits for the end. Under icount
- * virtual time stands still too, so that nothing at all depends on the host.
+ * A command's results are due at its modelled end, and the host may need
+ * seconds to compute them, which would block QEMU's monitor and other devices.
+ * So the device pauses at that instant, the thread computes without QEMU's
+ * lock, and then the device continues. Its times do not change, only when the
+ * host reaches them; a register access meanwhile waits for the end. Under
+ * icount virtual time is stopped too, so that nothing depends on the host.
  */
 #include "qemu-device/loop/loop.h"
 
 #include "hw/core/cpu.h"
 
-/* The VM goes on: so does what was done while it stood. */
+/* When the VM resumes, take the results that were computed while it was stopped. */
 static void axl_aside_vm_changed(void *opaque, bool running, RunState state)
 {
     AxlLoop *l = opaque;
@@ -23,7 +23,7 @@ static void axl_aside_vm_changed(void *opaque, bool running, RunState state)
     }
 }
 
-/* Hands a command over if it is large; the device then stands at its end. */
+/* Hands a command over if it is large; the device then pauses at the command's end. */
 bool axl_aside_begin(AxlLoop *l, unsigned engine, const struct axl_desc *d)
 {
     AxlWorker *w = &l->worker;
@@ -49,8 +49,8 @@ unsigned axl_aside_take(AxlLoop *l)
 }
 
 /*
- * Until the thread is done. unlocked: for a CPU that waits in an access of its
- * own to a register; others may then access the device, and the monitor runs.
+ * Waits for the thread. `unlocked` is for a CPU that waits in its own register
+ * access: others may then access the device, and the monitor runs.
  */
 void axl_aside_wait(AxlLoop *l, bool unlocked)
 {
@@ -68,13 +68,13 @@ void axl_aside_wait(AxlLoop *l, bool unlocked)
     guard->engaged_in_io = engaged;
 }
 
-/* On the CPU's thread, between instructions. */
+/* Runs on the CPU's thread, between instructions. */
 static void axl_aside_hold(CPUState *cpu, run_on_cpu_data data)
 {
     AxlLoop *l = data.host_ptr;
 
     if (l->worker.active && l->timer) {
-        /* A timer that is due keeps virtual time from being moved on. */
+        /* A due timer keeps virtual time from advancing. */
         l->armed_ns = l->dev->now;
         timer_mod(l->timer, l->dev->now);
         axl_aside_wait(l, true);
@@ -82,7 +82,7 @@ static void axl_aside_hold(CPUState *cpu, run_on_cpu_data data)
     object_unref(l->owner);
 }
 
-/* After a timer that left a command under way, under icount. */
+/* Called under icount after a timer that left a command under way. */
 void axl_aside_stop_time(AxlLoop *l)
 {
     object_ref(l->owner);

@@ -2,25 +2,26 @@
 /*
  * axl: until when the host may leave the device alone.
  *
- * The device's events have their instants whenever they are run (sim.c), so the
- * host need not wake up for each: only for what is visible outside without an
- * access to the device. That is all the device does on the bus besides
+ * The device's events keep their instants whenever they are run (sim.c), so the
+ * host need not wake up for each event, only for effects that are visible
+ * without an access to the device. These are its bus accesses other than
  * filling trace rings: descriptor and scatter-list reads, copies, completions,
- * interrupts, and a look at a full ring's consumer index. A register access
- * catches up first. What is late is the contents of trace rings and of the
- * window, AXL_LATE_NS at most, as posted writes may be on a real bus, and in
- * order: a register read, a completion or an interrupt finds all that was before.
+ * interrupts, and reading a full ring's consumer index. A register access
+ * catches up first. Only the contents of trace rings and of the window are
+ * late, by AXL_LATE_NS at most, as posted writes may be on a real bus, and in
+ * order: a register read, a completion or an interrupt finds everything that
+ * precedes it.
  *
- * Every time here is a lower bound on the next such moment, so a wake-up may
- * come early and find nothing, and then looks again; never late. The parts give
- * their own bounds; axl_foresight_check() compares every bus access with the
- * last promise.
+ * Every time here is a lower bound on the next such moment, so a wake-up may be
+ * early, find nothing and compute a new bound, but is never late. The parts
+ * give their own bounds; axl_foresight_check() compares every bus access with
+ * the last promise.
  */
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/loop/loop.h"
 #include "qemu-device/observe/observe.h"
 
-/* `next`: the device's next event, not AXL_NEVER. The result is not before it. */
+/* `next` is the device's next event, not AXL_NEVER. The result is at least `next`. */
 int64_t axl_foresight(const AxlDevice *s, int64_t next)
 {
     int64_t wake = next + AXL_LATE_NS;
@@ -38,8 +39,8 @@ int64_t axl_foresight(const AxlDevice *s, int64_t next)
 }
 
 /*
- * On every bus access that is visible outside: when it happens while the
- * device catches up, it must not be before the wake-up that was promised.
+ * Called on every externally visible bus access: if it happens while the device
+ * catches up, it must not be before the promised wake-up.
  */
 void axl_foresight_check(AxlLoop *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the device's own event loop, and its stand-still while the numbers of a
- * large command are computed on another thread.
+ * axl: the device's own event loop, and how it pauses while another thread
+ * computes the results of a large command.
  */
 #ifndef AXL_LOOP_LOOP_H
 #define AXL_LOOP_LOOP_H
@@ -25,7 +25,7 @@ typedef struct AxlLoop {
     VMChangeStateEntry *vm_changed;
 } AxlLoop;
 
-/* How an access to the device waits for a command that is computed aside. */
+/* How an access to the device waits for a command that another thread computes. */
 typedef enum AxlWait {
     AXL_WAIT_NOT,      /* the device may be left standing at its end */
     AXL_WAIT_LOCKED,

@@ -2,19 +2,19 @@
 /*
  * axl: the device's own event loop.
  *
- * Every future happening has a slot in due[]. Slots run in time order, each at
- * its own instant (s->now), whenever the QEMU timer fires or the guest touches
- * a register. What the guest reads is therefore what the device was at that
- * virtual time, and no time stamp depends on the host's timer latency. So the
- * timer need not fire for every event; foresight.c says when it must.
+ * Every future event has a slot in due[]. Slots run in time order, each at its
+ * own instant (s->now), whenever the QEMU timer fires or the guest accesses a
+ * register. So the guest reads the device's state at that virtual time, and no
+ * timestamp depends on the host's timer latency. Therefore the timer need not
+ * fire for every event; foresight.c says when it must.
  */
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/loop/loop.h"
 #include "qemu-device/observe/observe.h"
 
 /*
- * A late host must not neglect its other devices for long; where virtual time
- * stands still meanwhile, it is never late.
+ * A late host must not neglect its other devices for long. Where virtual time
+ * is stopped meanwhile, it is never late, so there is no limit.
  */
 #define AXL_EVENTS_PER_CALL 4096
 
@@ -78,7 +78,10 @@ static void axl_sim_rearm(AxlLoop *l)
     }
 }
 
-/* False: the device stands at the end of a command that is computed aside. */
+/*
+ * Returns false if the device pauses at the end of a command that the thread
+ * still computes.
+ */
 static bool axl_sim_settle(AxlLoop *l, AxlWait wait)
 {
     while (l->worker.active) {
@@ -91,7 +94,7 @@ static bool axl_sim_settle(AxlLoop *l, AxlWait wait)
         } else if (wait == AXL_WAIT_NOT) {
             return false;
         } else {
-            /* Between two events, so that others may run them. */
+            /* Not running between two events, so that others may run them. */
             l->running = wait != AXL_WAIT_UNLOCKED;
             axl_aside_wait(l, wait == AXL_WAIT_UNLOCKED);
             l->running = true;
@@ -101,9 +104,9 @@ static bool axl_sim_settle(AxlLoop *l, AxlWait wait)
 }
 
 /*
- * Begins an access from outside: a register, a property, the timer. False when
- * the device is running already: the access is then its own write or message,
- * come back to it, and is dropped.
+ * Begins an access from outside: a register, a property, the timer. Returns
+ * false if the device is running already; then the access is the device's own
+ * write or message that was routed back to it, and is dropped.
  */
 bool axl_sim_enter_as(AxlLoop *l, AxlWait wait)
 {
@@ -114,7 +117,7 @@ bool axl_sim_enter_as(AxlLoop *l, AxlWait wait)
     if (l->running) {
         return false;
     }
-    /* It may power its own slot off by a write. */
+    /* A write by the device itself may power its slot off. */
     object_ref(l->owner);
     l->running = true;
     for (;;) {
@@ -180,7 +183,7 @@ static void axl_sim_aside_done(void *opaque)
 {
     AxlLoop *l = opaque;
 
-    /* It may be taken already, or another may have begun since. */
+    /* The result may have been taken already, or another command may have begun since. */
     if (!axl_worker_done(&l->worker)) {
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * axl: zeroing device memory by registers, for a driver that gives it to a new
- * owner. The bytes are zero at once; nobody may use them before the unit is
- * done, so that the difference cannot be seen.
+ * owner. The bytes are zero immediately, but no one may use them before the
+ * unit is done, so the difference cannot be observed.
  */
 #include "qemu-device/memory/memory.h"
 
@@ -36,7 +36,7 @@ bool axl_clear_start(AxlClear *c, const AxlMemory *m, int64_t now_ns, int64_t ba
         return true;
     }
     p = axl_mem(m, c->base);
-    /* Pages that nobody touched cost the host nothing, and again do not. */
+    /* Untouched pages cost the host no memory, and after this neither do these. */
     if (madvise(p, c->bytes, MADV_DONTNEED) != 0) {
         memset(p, 0, c->bytes);
     }

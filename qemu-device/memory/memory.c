@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: the host memory behind device memory. */
+/* axl: the host memory that backs device memory. */
 #include "qemu-device/memory/memory.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Nothing is near device memory: a wrong address faults instead of spoiling QEMU. */
+/* Guard pages around device memory: a wrong address faults instead of corrupting QEMU. */
 #define AXL_MEMORY_GUARD (UINT64_C(1) << 30)
 
 static uint8_t *axl_memory_new(uint64_t bytes)
@@ -18,7 +18,7 @@ static uint8_t *axl_memory_new(uint64_t bytes)
     if (p == MAP_FAILED) {
         return NULL;
     }
-    /* Untouched pages cost the host nothing. */
+    /* Untouched pages cost the host no memory. */
     if (mprotect(p + AXL_MEMORY_GUARD, bytes, PROT_READ | PROT_WRITE) == 0) {
         return p + AXL_MEMORY_GUARD;
     }

@@ -17,11 +17,14 @@ typedef struct AxlMemory {
     uint64_t dram_bytes, scratch_bytes;
 } AxlMemory;
 
-/* Maps both; 0, or how many bytes there was no room for (errno says why). */
+/*
+ * Maps both; returns 0, or the number of bytes that could not be mapped (errno
+ * has the reason).
+ */
 uint64_t axl_memory_map(AxlMemory *m, uint64_t dram_bytes, uint64_t scratch_bytes);
 void axl_memory_unmap(AxlMemory *m);
 
-/* Addresses are checked where they come from, in the decoder. */
+/* The decoder has checked the address. */
 static inline uint8_t *axl_mem(const AxlMemory *m, uint64_t addr)
 {
     return addr >= AXL_SCRATCHPAD_BASE ? m->scratch + (addr - AXL_SCRATCHPAD_BASE) : m->dram + addr;
@@ -34,7 +37,7 @@ typedef struct AxlClear {
     bool error;
 } AxlClear;
 
-/* False: it is at work already. `bandwidth` in MB/s, 0 = no time at all. */
+/* Returns false if a clear is under way. `bandwidth` is in MB/s, 0 = takes no time. */
 bool axl_clear_start(AxlClear *c, const AxlMemory *m, int64_t now_ns, int64_t bandwidth);
 uint32_t axl_clear_status(const AxlClear *c, int64_t now_ns);
 

@@ -2,9 +2,9 @@
 /*
  * axl: C = alpha * A * B (+ C) in float32, inputs float32 or bf16.
  *
- * Each element sums its products in the order of k, one rounding for the
- * product and one for the sum, whatever the blocking or the host's vectors: the
- * result is the same on every machine.
+ * Each element sums its products in the order of k, with one rounding for the
+ * product and one for the sum, whatever the blocking or the host's vectors, so
+ * the result is the same on every machine.
  */
 #include "qemu-device/numerics/numerics.h"
 
@@ -85,7 +85,7 @@ typedef struct AxlMat {
     float alpha;
 } AxlMat;
 
-/* A few rows against all of B: B is read once, in order. */
+/* Few rows against all of B: B is read once, in order. */
 static void axl_matmul_thin(const struct axl_matmul *m, const AxlMat *x)
 {
     unsigned a_size = x->a_bf16 ? 2 : 4, b_size = x->b_bf16 ? 2 : 4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: which engine's arithmetic, and how much of it. */
+/* axl: selects the engine's arithmetic and estimates its cost. */
 #include "qemu-device/numerics/numerics.h"
 
 unsigned axl_numbers(const AxlMemory *mem, const struct axl_desc *d)
@@ -18,7 +18,7 @@ uint64_t axl_numbers_steps(const struct axl_desc *d)
     if (d->opcode == AXL_OP_MATMUL) {
         uint64_t cols = m->m <= 2 ? m->n : ROUND_UP((uint64_t)m->n, 16);
 
-        /* At most 2^36, and at least something for each of a batch. */
+        /* At most 2^36, with a minimum for each matrix of a batch. */
         return ((uint64_t)m->m * m->k * cols + 1024) * m->batch;
     }
     if (d->opcode >= AXL_OP_VEC_FILL && d->opcode <= AXL_OP_VEC_SUM) {

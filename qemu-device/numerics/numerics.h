@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the results of commands that compute, from device memory to device
- * memory. Descriptors have been checked by axl_decode(); what depends on data
- * (gather indices) is checked here.
+ * axl: computes the results of commands, from device memory to device memory.
+ * axl_decode() has checked the descriptors; checks that depend on data (gather
+ * indices) are made here.
  */
 #ifndef AXL_NUMERICS_NUMERICS_H
 #define AXL_NUMERICS_NUMERICS_H
@@ -23,13 +23,16 @@ static inline float axl_f32(uint32_t bits)
 void axl_matmul(const AxlMemory *mem, const struct axl_matmul *m);
 unsigned axl_vector(const AxlMemory *mem, unsigned opcode, const struct axl_vector *v);
 
-/* numerics.c: enum axl_status. Steps of the host's arithmetic: four take roughly a ns. */
+/*
+ * numerics.c: the result is enum axl_status; the cost is in steps of the host,
+ * four about a ns.
+ */
 unsigned axl_numbers(const AxlMemory *mem, const struct axl_desc *d);
 uint64_t axl_numbers_steps(const struct axl_desc *d);
 
 /*
- * worker.c: a thread for large commands. It sees a copy of the descriptor and
- * device memory, nothing else.
+ * worker.c: a thread for large commands. It only sees a copy of the descriptor
+ * and device memory.
  */
 typedef struct AxlWorker {
     uint64_t work;       /* property: steps from which on, 0 = never */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the vector engine's operations in float32. Sums keep eight partial sums
+ * axl: the vector engine's operations in float32. Sums use eight partial sums
  * (element i goes to sum i mod 8), which are then added in order, so that a
  * result does not depend on the host's vector width.
  */

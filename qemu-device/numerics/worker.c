@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: the thread that computes the numbers of large commands, without QEMU's lock. */
+/* axl: the thread that computes large commands without QEMU's lock. */
 #include "qemu-device/numerics/numerics.h"
 
 static void *axl_worker_thread(void *opaque)

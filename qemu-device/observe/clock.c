@@ -18,7 +18,7 @@ static uint64_t axl_clock_ticks(const AxlClock *c, int64_t ns, uint64_t *frac)
     return c->base_raw + d * c->inc + (uint64_t)(low >> 64);
 }
 
-/* From s->now on the clock runs at hz. */
+/* Sets the clock's rate to hz from s->now on. */
 void axl_clock_run_at(AxlDevice *s, double hz)
 {
     AxlClock *c = &s->observe->clock;
@@ -31,7 +31,7 @@ void axl_clock_run_at(AxlDevice *s, double hz)
     c->base_frac = frac;
     c->base_ns = s->now;
     c->inc = uhz / uhz_per_tick_ns;
-    /* Rounded up: a whole number of ticks is never one short, and 2^63 ns gain half of one. */
+    /* Rounded up, so that whole ticks are never one short; 2^63 ns gain half a tick. */
     c->inc_frac = ((((unsigned __int128)(uhz % uhz_per_tick_ns) << 64) + uhz_per_tick_ns - 1) /
                    uhz_per_tick_ns);
     c->rate_mhz = uhz / 1000;
@@ -47,7 +47,7 @@ AxlStamp axl_now(const AxlDevice *s)
     return t;
 }
 
-/* What the guest would have read so many ticks before ts. */
+/* The clock value that the guest would have read `ticks` ticks before ts. */
 uint64_t axl_clock_before(const AxlDevice *s, uint64_t ts, uint64_t ticks)
 {
     return (ts - ticks) & s->observe->clock.mask;

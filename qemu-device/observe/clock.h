@@ -4,7 +4,7 @@
 
 #include "qemu-device/core/device.h"
 
-/* From s->now on the clock runs at hz; clock_set.c says when. */
+/* Sets the clock's rate to hz from s->now on; clock_set.c decides when. */
 void axl_clock_run_at(AxlDevice *s, double hz);
 
 #endif /* AXL_OBSERVE_CLOCK_H */

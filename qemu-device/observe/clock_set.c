@@ -10,7 +10,7 @@ static double axl_clock_target_hz(const AxlDevice *s)
     return s->knob.clock_hz * (1.0 + s->knob.clock_ppm * 1e-6 + s->knob.clock_ppb * 1e-9);
 }
 
-/* `before`: what the clock read right before a jump, 0 for a change of rate. */
+/* `before` is the clock's value right before a jump, 0 for a change of rate. */
 static void axl_clock_changed(AxlDevice *s, uint64_t before)
 {
     axl_trace_event(s, AXL_EV_CLOCK, -1, s->observe->clock.rate_mhz, before, 0);
@@ -19,7 +19,7 @@ static void axl_clock_changed(AxlDevice *s, uint64_t before)
                     s->observe->clock.rate_mhz, axl_now(s).ts, before);
 }
 
-/* Power-on only: a device reset leaves the clock alone. */
+/* Called at power-on only, since a device reset leaves the clock alone. */
 void axl_clock_reset(AxlDevice *s)
 {
     AxlClock *c = &s->observe->clock;
@@ -28,11 +28,11 @@ void axl_clock_reset(AxlDevice *s)
     c->mask = s->knob.clock_bits >= 64 ? UINT64_MAX : (1ULL << s->knob.clock_bits) - 1;
     c->offset = s->knob.clock_offset;
     axl_clock_run_at(s, axl_clock_target_hz(s));
-    /* Ticks at virtual time 0 are the offset, whenever the device was plugged. */
+    /* Ticks at virtual time 0 are the offset, whenever the device was plugged in. */
     c->base_raw = s->now * c->inc + (uint64_t)(((unsigned __int128)s->now * c->inc_frac) >> 64);
 }
 
-/* A frequency knob changed: at once, or along a ramp. */
+/* A frequency knob changed: applies it immediately or along a ramp. */
 void axl_clock_set_rate(AxlDevice *s)
 {
     AxlClock *c = &s->observe->clock;
@@ -65,7 +65,7 @@ void axl_clock_ramp(AxlDevice *s)
     }
 }
 
-/* A jump of what the guest reads; counters do not move. */
+/* Makes the value that the guest reads jump; counters do not move. */
 void axl_clock_step(AxlDevice *s, int64_t ticks)
 {
     uint64_t before = axl_now(s).ts;

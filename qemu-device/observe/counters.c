@@ -32,7 +32,7 @@ void axl_count_elapsed(AxlDevice *s)
     s->observe->elapsed_at = now;
 }
 
-/* All counters from zero, counting from now. */
+/* Resets all counters to zero, counting from now. */
 void axl_counters_reset(AxlDevice *s)
 {
     AxlObserver *o = s->observe;

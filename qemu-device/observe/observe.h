@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the observers: counters, device clock, trace rings, truth log. They see
- * what the device does and change nothing of it. Their state is in state.h,
- * which only this folder includes.
+ * axl: the observers: counters, device clock, trace rings, truth log. They do
+ * not influence the device. Their state is in state.h, which only this folder
+ * includes.
  */
 #ifndef AXL_OBSERVE_OBSERVE_H
 #define AXL_OBSERVE_OBSERVE_H
@@ -48,7 +48,10 @@ void axl_ring_record(AxlDevice *s, union axl_record *rec, int ctx);
 void axl_ring_writeback(AxlDevice *s, unsigned r);
 void axl_ring_sample(AxlDevice *s, unsigned r);
 void axl_ring_reset(AxlDevice *s);
-/* Not before this does ring r show outside by itself; `next`: the device's next event. */
+/*
+ * Ring r does nothing visible by itself before this time; `next` is the
+ * device's next event.
+ */
 int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next);
 
 /* ring_regs.c: the registers of ring r, by their offset. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: the observers' state, from creation to end. */
+/* axl: creation and destruction of the observers' state. */
 #include "qemu-device/observe/state.h"
 
 void axl_observer_init(AxlDevice *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: trace records of commands and events, from what is known of them. */
+/* axl: makes trace records of commands and events. */
 #include "qemu-device/observe/observe.h"
 
 static bool axl_cmd_is_dma(const AxlCmd *cmd)
@@ -7,7 +7,10 @@ static bool axl_cmd_is_dma(const AxlCmd *cmd)
     return cmd->engine == AXL_ENGINE_H2D || cmd->engine == AXL_ENGINE_D2H;
 }
 
-/* TLPs of a copy, multiply-accumulates or elements of the rest, as far as it got. */
+/*
+ * TLPs of a copy, or multiply-accumulates or elements of other commands, up to
+ * their progress.
+ */
 uint64_t axl_cmd_work(const AxlCmd *cmd)
 {
     return axl_cmd_is_dma(cmd) ?
@@ -15,7 +18,7 @@ uint64_t axl_cmd_work(const AxlCmd *cmd)
            cmd->work.done[AXL_T_WORK];
 }
 
-/* Payload of a copy; DRAM bytes that the rest asked for. */
+/* Payload of a copy, or DRAM bytes that other commands requested. */
 uint64_t axl_cmd_bytes(const AxlCmd *cmd)
 {
     return axl_cmd_is_dma(cmd) ? cmd->work.done[AXL_T_PAYLOAD] :

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: trace rings in host memory. Records go out by DMA as they are made; the
- * producer index follows within AXL_TRACE_LAG_NS or AXL_TRACE_BATCH records. A
- * full ring drops records and counts every one; the first record after a gap is
- * an AXL_REC_LOSS that says how many. Ring 0 sees the whole device, ring 1 + c
- * only what context c did.
+ * axl: trace rings in host memory. Records are written by DMA as they are made;
+ * the producer index follows within AXL_TRACE_LAG_NS or AXL_TRACE_BATCH
+ * records. A full ring drops records and counts every one; the first record
+ * after a gap is an AXL_REC_LOSS with their number. Ring 0 sees the whole
+ * device, ring 1 + c only context c.
  */
 #include "qemu-device/observe/state.h"
 #include "qemu-device/observe/ring.h"
@@ -42,9 +42,9 @@ static bool axl_ring_write(AxlDevice *s, unsigned r, uint64_t offset, const void
 }
 
 /*
- * A ring that a reset switched off goes on where its header says, so that its
- * consumer need not know of the reset. A new one is all zeros. The header is
- * untrusted: an implausible one counts as new.
+ * A ring that a reset disabled continues at the indexes in its header, so that
+ * its consumer need not know of the reset. A new one is all zeros. The header
+ * is untrusted: an implausible one counts as new.
  */
 static bool axl_ring_indexes(AxlDevice *s, unsigned r)
 {
@@ -108,7 +108,7 @@ void axl_ring_enable(AxlDevice *s, unsigned r, uint32_t ctrl)
     ring->status = AXL_TR_STATUS_ENABLED;
     header.produced = cpu_to_le64(ring->produced);
     header.lost = cpu_to_le64(ring->lost);
-    /* All but the consumer's index. */
+    /* Writes everything but the consumer's index. */
     if (axl_ring_write(s, r, 0, &header, offsetof(struct axl_trace_header, consumed))) {
         axl_ring_period(s, r);
     }
@@ -124,7 +124,7 @@ void axl_ring_reset(AxlDevice *s)
     }
 }
 
-/* The consumer's index is untrusted: taken only if it is plausible. */
+/* The consumer's index is untrusted: it is used only if it is plausible. */
 static void axl_ring_reread(AxlDevice *s, unsigned r)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
@@ -226,7 +226,7 @@ void axl_ring_record(AxlDevice *s, union axl_record *rec, int ctx)
     }
 }
 
-/* Writes the producer index, then interrupts at the watermark. */
+/* Writes the producer index, then raises an interrupt at the watermark. */
 void axl_ring_writeback(AxlDevice *s, unsigned r)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
@@ -255,7 +255,7 @@ void axl_ring_period(AxlDevice *s, unsigned r)
     axl_sim_at(s, AXL_EV_SAMPLE + r, on ? s->now + period : AXL_NEVER);
 }
 
-/* A snapshot of all counters, in as many records as it takes. */
+/* Records a snapshot of all counters, in as many records as needed. */
 void axl_ring_sample(AxlDevice *s, unsigned r)
 {
     AxlTraceRing *ring = &s->observe->ring[r];
@@ -263,7 +263,7 @@ void axl_ring_sample(AxlDevice *s, unsigned r)
     uint64_t value[AXL_NUM_COUNTERS];
 
     s->up->settle(s);
-    /* A copy: writing the records counts as well. */
+    /* Copied first, because writing the records counts as well. */
     memcpy(value, r ? s->observe->ctx_ctr[r - 1] : s->observe->ctr, sizeof(value));
     ring->sample++;
     for (unsigned first = 0; first < AXL_NUM_COUNTERS; first += AXL_REC_COUNTERS_PER) {
@@ -284,9 +284,10 @@ void axl_ring_sample(AxlDevice *s, unsigned r)
 }
 
 /*
- * A ring interrupts at its watermark and looks at the consumer's index when it
- * is full. What adds records unannounced are samples of the counters, at their
- * period, and the ends of commands, on each engine at most one a dispatch time.
+ * A ring interrupts at its watermark and reads the consumer's index when it is
+ * full. Two sources add records without notice: samples of the counters, at
+ * their period, and the ends of commands, at most one per dispatch time on each
+ * engine.
  */
 int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next)
 {
@@ -294,7 +295,7 @@ int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next)
     uint64_t left, sampled = 0;
 
     if (!(ring->ctrl & 1)) {
-        return AXL_FAR; /* and its size may be none */
+        return AXL_FAR; /* and its size may be 0 */
     }
     left = (1ULL << ring->log2) - (ring->produced - ring->consumed);
     if (ring->watermark) {
@@ -309,7 +310,7 @@ int64_t axl_ring_shows(const AxlDevice *s, unsigned r, int64_t next)
         sampled = (AXL_LATE_NS / MAX(ring->period_ns, AXL_TRACE_MIN_PERIOD_NS) + 2) *
                   DIV_ROUND_UP(AXL_NUM_COUNTERS, AXL_REC_COUNTERS_PER);
     }
-    /* The loss record too, and whatever falls on the very next instant. */
+    /* Leave space for the loss record and for events at the very next instant. */
     if (left < sampled + 2 + 2 * AXL_NUM_ENGINES) {
         return next;
     }

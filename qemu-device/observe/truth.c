@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the truth log, what really happened and why, as JSON lines; the format
- * is docs/truth-log.md. Flushed whenever the device falls idle, on reset and at
- * exit, so that a guest that powers off (or a killed QEMU) loses nothing done.
+ * axl: the truth log, a record of what really happened and why, as JSON lines;
+ * docs/truth-log.md has the format. It is flushed whenever the device becomes
+ * idle, on reset and at exit, so that nothing is lost when the guest powers off
+ * or QEMU is killed.
  */
 #include "qemu-device/observe/state.h"
 
@@ -44,7 +45,7 @@ void axl_truth_flush(AxlDevice *s)
     }
 }
 
-/* Where to write, NULL if nowhere. */
+/* The output file, or NULL if there is none. */
 static FILE *axl_truth_begin(AxlDevice *s)
 {
     s->observe->truth_dirty = s->observe->truth != NULL;
@@ -120,7 +121,7 @@ void axl_truth_job(AxlDevice *s, unsigned q, const struct axl_rec_job *rec, int6
             irq_ns, irq_ns ? axl_tsc_at(s, irq_ns) : 0);
 }
 
-/* Everything else: {"t":what, "dev", "time_ns", "tsc", ...}. */
+/* All other events: {"t":what, "dev", "time_ns", "tsc", ...}. */
 void axl_truth_event(AxlDevice *s, const char *what, const char *fmt, ...)
 {
     FILE *out = axl_truth_begin(s);

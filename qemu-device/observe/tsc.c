@@ -2,7 +2,10 @@
 /* axl: virtual time and the guest's TSC, for the truth log and the PTM registers. */
 #include "qemu-device/observe/state.h"
 
-/* Virtual time and the guest's TSC at one instant: the narrowest of a few brackets. */
+/*
+ * Reads virtual time and the guest's TSC at one instant: the narrowest of a few
+ * brackets.
+ */
 int64_t axl_tsc_pair(uint64_t *tsc)
 {
     uint64_t best = UINT64_MAX;
@@ -28,8 +31,8 @@ int64_t axl_tsc_pair(uint64_t *tsc)
 
 /*
  * The guest's TSC at a virtual time near the present. Under icount and qtest
- * both run together; elsewhere it is computed from pairs at most AXL_TSC_PAIR_NS
- * old, along the rate seen since the device was made.
+ * both advance together; otherwise it is extrapolated from pairs at most
+ * AXL_TSC_PAIR_NS old, at the rate measured since the device was created.
  */
 #define AXL_TSC_PAIR_NS 1000000
 

@@ -41,7 +41,7 @@ static void axl_bus_reset(AxlDevice *d)
     axl_faults_reset(s);
 }
 
-/* What happened before still reaches the bus, before anything is taken away. */
+/* Earlier events still reach the bus before the reset takes anything away. */
 static void axl_reset_enter(Object *obj, ResetType type)
 {
     axl_sim_catch_up(&AXL(obj)->loop);
@@ -62,7 +62,10 @@ static void axl_config_write(PCIDevice *pdev, uint32_t addr, uint32_t v, int len
     if (s->dev.removed || !axl_sim_enter(&s->loop)) {
         return;
     }
-    /* Catching up may have taken it off its bus, and its configuration space with it. */
+    /*
+     * Catching up may have removed it from its bus, and its configuration space
+     * with it.
+     */
     if (!s->dev.removed) {
         pci_default_write_config(pdev, addr, v, len);
         if (pdev->exp.exp_cap &&
@@ -113,7 +116,7 @@ static void axl_vm_changed(void *opaque, bool running, RunState state)
     AxlState *s = opaque;
 
     if (!running) {
-        /* The monitor's `stop` waits for no command; whoever ends the machine does. */
+        /* The monitor's `stop` does not wait for a command; shutting down does. */
         if (state != RUN_STATE_PAUSED || !s->loop.worker.active) {
             axl_sim_catch_up(&s->loop);
         }
@@ -121,7 +124,7 @@ static void axl_vm_changed(void *opaque, bool running, RunState state)
     }
 }
 
-/* The truth log holds what was done, however QEMU ends. */
+/* Makes the truth log complete however QEMU ends. */
 static bool axl_open_truth(AxlState *s, Error **errp)
 {
     if (!s->truth_path || !*s->truth_path) {
@@ -204,11 +207,14 @@ static void axl_exit(PCIDevice *pdev)
 {
     AxlState *s = AXL(pdev);
 
-    /* What is computed aside is not waited for: its results go with the device. */
+    /* Do not wait for a command being computed: its results go with the device. */
     if (!s->loop.worker.active) {
         axl_sim_catch_up(&s->loop);
     }
-    /* It may be at work, see axl_sim_enter(): what that uses stays until it is done. */
+    /*
+     * The device may be running, see axl_sim_enter(): the state it uses stays
+     * until it is done.
+     */
     s->dev.removed = true;
     axl_loop_stop(&s->loop);
     axl_close_truth(s);
@@ -225,7 +231,7 @@ static void axl_finalize(Object *obj)
     axl_loop_end(&s->loop);
     axl_front_free(&s->dev);
     axl_observer_free(&s->dev);
-    /* Not before: the window's mapping may outlive unplugging by a grace period. */
+    /* Not earlier: the window's mapping may outlive unplugging by a grace period. */
     axl_memory_unmap(&s->dev.mem);
 }
 
@@ -253,7 +259,7 @@ static AxlProperty axl_properties[] = {
     AXL_PROP_END
 };
 
-/* Device memory and work in flight are not carried over. */
+/* Device memory and work in flight are not migrated. */
 static const VMStateDescription axl_vmstate = {
     .name = TYPE_AXL,
     .unmigratable = 1,
@@ -298,7 +304,7 @@ static const TypeInfo axl_type = {
 
 static void axl_register_types(void)
 {
-    /* What QEMU starts is not QEMU and could not resolve our symbols. */
+    /* Programs that QEMU starts could not resolve the symbols of this library. */
     unsetenv("LD_PRELOAD");
     type_register_static(&axl_type);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the device as a bus master. Every access to the bus goes through here:
- * none reaches the device's own BARs. An IOMMU may translate addresses and a
- * message or a peer may lead back here, so that checking them is not enough:
- * while the device is at work its registers refuse to be entered again
+ * axl: the device as a bus master. Every access to the bus goes through here,
+ * and none may reach the device's own BARs. Checking the address is not enough,
+ * since an IOMMU may translate it, and a message or a peer may lead back here.
+ * So the registers refuse accesses while the device is running
  * (axl_sim_enter_as).
  */
 #include "qemu-device/frontend/frontend.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: misbehaviour on request, as properties that can be set at start or by
- * QMP qom-set (knobs/faults.def). Here are those that do something at once; the
- * others are injected where they strike: grep for fault.NAME. What
- * the driver must see of each is in docs/device.md.
+ * axl: fault injection by properties that can be set at start or by QMP qom-set
+ * (knobs/faults.def). This file has the faults that act immediately; the others
+ * are injected where they take effect: grep for fault.NAME. docs/device.md says
+ * what the driver must see of each.
  */
 #include "qemu-device/observe/observe.h"
 #include "qemu-device/pci/state.h"
@@ -39,7 +39,7 @@ void axl_fault_clock_step(AxlState *s)
     s->dev.fault.clock_step = 0;
 }
 
-/* The port above, NULL without a PCI Express port. */
+/* The port above, or NULL if it is not a PCI Express port. */
 static PCIDevice *axl_port(AxlState *s)
 {
     PCIDevice *port = pci_bridge_get_device(pci_get_bus(PCI_DEVICE(s)));
@@ -48,8 +48,9 @@ static PCIDevice *axl_port(AxlState *s)
 }
 
 /*
- * QEMU's port does not report changes of its link, nor implement the bits that enable and
- * acknowledge such reports: they are made writable before the guest reads them.
+ * QEMU's port does not report changes of its link, nor implement the bits that
+ * enable and acknowledge such reports. So make them writable before the guest
+ * reads them.
  */
 void axl_faults_init(AxlState *s)
 {
@@ -63,7 +64,7 @@ void axl_faults_init(AxlState *s)
     }
 }
 
-/* Presence and link of the slot changed: reported by its port. */
+/* Presence and link of the slot changed, which its port reports. */
 static void axl_fault_slot_event(AxlState *s, bool present)
 {
     PCIDevice *port = axl_port(s);
@@ -94,7 +95,7 @@ static void axl_fault_slot_event(AxlState *s, bool present)
     }
 }
 
-/* Pulled out, or put back as after power-on. */
+/* Removes the device, or puts it back in the state after power-on. */
 void axl_fault_removed(AxlState *s)
 {
     if (s->dev.removed == s->dev.fault.removed) {
@@ -103,7 +104,7 @@ void axl_fault_removed(AxlState *s)
     axl_truth_event(&s->dev, "fault", "\"fault\":\"%s\"",
                     s->dev.fault.removed ? "removed" : "replugged");
     if (s->dev.fault.removed) {
-        /* In this order: nothing of what is dropped reaches the bus any more. */
+        /* In this order, so that no dropped work reaches the bus. */
         s->dev.removed = true;
         axl_reset_device(s);
     } else {
@@ -116,7 +117,7 @@ void axl_fault_removed(AxlState *s)
     axl_fault_slot_event(s, !s->dev.removed);
 }
 
-/* What was asked for at start and happens once: when the device is first enabled. */
+/* Applies one-time faults requested at start when the device is first enabled. */
 void axl_faults_enabled(AxlState *s)
 {
     axl_fault_ecc(s);
@@ -125,7 +126,7 @@ void axl_faults_enabled(AxlState *s)
     }
 }
 
-/* Absent from the start: once the port has seen its slot. */
+/* Applies removal requested at start, once the port has seen its slot. */
 void axl_faults_reset(AxlState *s)
 {
     if (s->dev.fault.removed && !s->dev.removed) {

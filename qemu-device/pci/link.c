@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the PCIe link as configuration space and the guest see it: capabilities, payload sizes from
- * DEVCTL, speed and width. What it costs to use it is in timing/link.c.
+ * axl: the PCIe link as configuration space and the guest see it: capabilities,
+ * payload sizes from DEVCTL, speed and width. timing/link.c has the cost of
+ * using it.
  */
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/observe/observe.h"
@@ -12,7 +13,7 @@ static unsigned axl_pcie_size_code(unsigned bytes)
     return ctz32(bytes) - 7; /* 128 bytes = 0 */
 }
 
-/* Payload sizes from DEVCTL, unless a knob holds them. */
+/* Payload sizes from DEVCTL, unless a knob fixes them. */
 static void axl_pcie_devctl(AxlState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -43,7 +44,7 @@ static void axl_pcie_devctl(AxlState *s)
     s->dev.timing.link.mrrs = 128 << MIN((ctl & PCI_EXP_DEVCTL_READRQ) >> 12, 5);
 }
 
-/* The knobs or the guest's configuration changed: the link as it is now. */
+/* Updates the link after a change of knobs or of the guest's configuration. */
 void axl_pcie_update(AxlState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -105,7 +106,7 @@ void axl_pcie_config(AxlState *s, Error **errp)
     pcie_aer_init(pdev, PCI_ERR_VER, 0x140, PCI_ERR_SIZEOF, errp);
 }
 
-/* What is in configuration space and not QEMU's own business at a reset. */
+/* Resets the registers in configuration space that QEMU does not reset itself. */
 void axl_pcie_reset(AxlState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
@@ -115,7 +116,7 @@ void axl_pcie_reset(AxlState *s)
     }
 }
 
-/* Errors that are acknowledged, and a reset of this function alone. */
+/* Handles acknowledged errors and a function-level reset. */
 void axl_pcie_config_written(AxlState *s, uint32_t addr, uint32_t v, int len)
 {
     PCIDevice *pdev = PCI_DEVICE(s);

@@ -141,7 +141,7 @@ static void axl_clock_changed_rate(AxlState *s)
     axl_clock_set_rate(&s->dev);
 }
 
-/* What a change does at once. */
+/* Actions that a change triggers immediately. */
 static const struct {
     const char *prefix;
     void (*apply)(AxlState *s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: BAR 0. Every access first brings the device to the present, so that a
- * register reads as it was at that instant. Accesses are 4 or 8 bytes; a
- * 64-bit register may be accessed by halves, then without atomicity.
+ * axl: BAR 0. Every access first brings the device up to the present, so that a
+ * register reads as it was at that instant. Accesses are 4 or 8 bytes; a 64-bit
+ * register may be accessed in halves, but then not atomically.
  */
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/host/trace.h"
@@ -148,7 +148,10 @@ static uint32_t axl_reg_read32(AxlState *s, hwaddr addr)
     return 0;
 }
 
-/* A CPU's own access lets others go on while it waits; within another device's work nobody may. */
+/*
+ * A CPU's own access lets others run while it waits; an access from another
+ * device does not.
+ */
 static bool axl_regs_enter(AxlState *s, MemTxAttrs attrs)
 {
     bool cpu = current_cpu && !attrs.unspecified;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* axl: CTRL.RESET, and what a bus reset does as well. */
+/* axl: CTRL.RESET and the common part of a bus reset. */
 #include "qemu-device/frontend/frontend.h"
 #include "qemu-device/host/trace.h"
 #include "qemu-device/observe/observe.h"
 #include "qemu-device/pci/state.h"
 
-/* Everything but the clock and DRAM contents. */
+/* Resets everything but the clock and the contents of DRAM. */
 void axl_reset_device(AxlState *s)
 {
     trace_axl_reset(s->dev.id);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: a register read holds the CPU while its request and its completion
- * travel, as it does on a real bus. Under icount virtual time is moved on the
- * way QEMU itself does when it skips idle time; without icount it passes by
- * itself and is waited for. Only a CPU can be held: a peer's DMA or the monitor
- * reads at once, and under qtest time belongs to the test.
+ * axl: a register read stalls the CPU while its request and its completion
+ * travel, as on a real bus. Under icount virtual time is advanced the way QEMU
+ * does when it skips idle time; without icount the CPU waits for it. Only a CPU
+ * can be stalled: a peer's DMA or the monitor reads immediately, and under
+ * qtest the test controls time.
  */
 #include "qemu-device/pci/state.h"
 #include "hw/core/cpu.h"
@@ -27,7 +27,7 @@ void axl_stall_cpu(int64_t ns)
         seqlock_write_lock(&timers_state.vm_clock_seqlock, &timers_state.vm_clock_lock);
         qatomic_set_i64(&timers_state.qemu_icount_bias, timers_state.qemu_icount_bias + ns);
         seqlock_write_unlock(&timers_state.vm_clock_seqlock, &timers_state.vm_clock_lock);
-        /* The CPU's instruction budget was for timers that are nearer now. */
+        /* The CPU's instruction budget was computed before time advanced. */
         icount_notify_exit();
         return;
     }

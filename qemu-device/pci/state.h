@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the PCI function, for the files of this folder only. They call each other
- * downwards:
+ * axl: the PCI function, for the files of this folder only. Calls go downwards
+ * in this list:
  *
  *   axl.c         QOM type, realize, exit, migration
  *   registers.c   BAR 0
- *   properties.c  properties of QOM and what follows from a change of one
- *   faults.c      faults that do something at once, surprise removal
+ *   properties.c  QOM properties and what follows from a change of one
+ *   faults.c      faults that act immediately, surprise removal
  *   reset.c       resets of the device and of the bus
  *   link.c        PCI Express capability, the link as the guest sees it
  *   bus.c         bus access, interrupts      stall.c  what a register read costs the CPU

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Large commands, whose numbers another thread computes: the same results and times, a monitor
-// that answers meanwhile, and everything that may happen to the device in the middle of one.
+// Large commands, which another thread computes: results and times are the same, the monitor
+// answers meanwhile, and the device survives anything that happens during one.
 #include <random>
 
 #include "qemu-device/tests/device.h"
@@ -35,9 +35,9 @@ bool UnderWay(Device* dev) { return Get(dev, "aside-now").find("true") != std::s
 
 bool Has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
-// The largest matmul there is, its modelled end passed. The device stands there as long as the
-// host computes; should it be done before we have looked, which a busy host may bring about,
-// another one is begun.
+// Starts the largest possible matmul and steps past its modelled end, where the device waits for
+// the host's computation. On a busy host the computation may already be done when the test looks;
+// then it starts another one.
 void Begin(Device* dev, uint32_t* job) {
   for (int tries = 0; tries < 20; tries++) {
     dev->Push(0, Matmul(kA, kB, kC, kRows, kCols, kDepth, ++*job, 0, kLast));
@@ -52,7 +52,7 @@ void Begin(Device* dev, uint32_t* job) {
   FAIL("no large command is computed aside");
 }
 
-// Which of a job's times, results and records there are.
+// The times, results and records of a job.
 struct Outcome {
   std::vector<uint64_t> ticks;
   std::vector<uint32_t> words, status;
@@ -85,7 +85,7 @@ std::vector<axl_desc> Commands() {
   for (unsigned op = AXL_OP_VEC_FILL; op <= AXL_OP_VEC_SUM; op++) {
     if (op != AXL_OP_VEC_GATHER) all.push_back(vector(op, 9, 62));
   }
-  // Last: its indexes are none, so that it fails and halts the context.
+  // Last, because its indices are out of range, so it fails and halts the context.
   all.push_back(vector(AXL_OP_VEC_GATHER, 9, 62));
   return all;
 }
@@ -205,7 +205,8 @@ TEST_CASE("whatever comes in the middle of a large command is safe", "[aside]") 
   SECTION("it is pulled out") { CHECK(dev.Set("fault-removed", 1)); }
   SECTION("the machine ends") {}
   SECTION("it is unplugged") {
-    // The guest powers the slot off: indicator and power controller. Nobody waits for the numbers.
+    // The guest powers the slot off: indicator and power controller. The results are not waited
+    // for.
     constexpr unsigned kPort = 4 << 3;
     unsigned cap = machine.ConfigRead32(0, kPort, 0x34) & 0xff;
     while ((machine.ConfigRead32(0, kPort, cap) & 0xff) != 0x10) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses that a guest should not give: the device's own BARs, another
-// device's, nothing at all, and ways back to itself through messages and
-// configuration space. None may enter the device while it is at work.
+// Addresses that a guest should not use: the device's own BARs, another device's, unmapped ones,
+// and ways back to itself through messages and configuration space. None may enter the device while
+// it is running.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 
@@ -131,7 +131,7 @@ TEST_CASE("a peer's answer does not come back into a device at work", "[bus]") {
   Device a(&machine, 0, "axl0"), b(&machine, 1, "axl1");
   SetUp(&a);
   SetUp(&b);
-  // b's record of the doorbell that a writes by DMA would go to a's registers.
+  // The record of the doorbell that a rings by DMA would go to a's registers.
   b.W64(AXL_REG_TR_BASE(0), a.regs());
   b.W32(AXL_REG_TR_LOG2(0), 5);
   b.W32(AXL_REG_TR_CLASSES(0), AXL_REC_CLASSES_ALL);
@@ -157,7 +157,7 @@ TEST_CASE("a device that resets its own bus by a copy is reset after the copy", 
   uint64_t host = dev.Alloc(4096);
   dev.Put(host, std::vector<uint32_t>{0x00400000});  // secondary bus reset
   CHECK(StatusOf(&dev, CopyIn(host, 0, 4, 1)) == AXL_ST_OK);
-  // From a list, whose memory the reset gives back.
+  // The list's memory is freed by the reset.
   axl_desc d = CopyOut(host + 64, 0, 4, 2, 0, AXL_DESC_F_SG);
   d.copy.sg_count = 1;
   dev.Put(host + 64, std::vector<axl_sg>{{port + kBridgeControl, 4, 0}});
@@ -186,7 +186,7 @@ TEST_CASE("a device that powers its own slot off by a copy goes in peace", "[bus
   }
   uint64_t port = MapEcam(&machine, 0, kPort);
   uint64_t host = dev.Alloc(4);
-  // Power controller and indicator off; only what was asked to leave leaves.
+  // Power controller and indicator off; only a device that was asked to leave is removed.
   machine.Qmp("{\"execute\":\"device_del\",\"arguments\":{\"id\":\"axl0\"}}");
   uint32_t off = (machine.ConfigRead32(0, kPort, slot) & 0xf8ff) | 0x700;
   dev.Put(host, std::vector<uint16_t>{static_cast<uint16_t>(off)});

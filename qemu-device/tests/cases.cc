@@ -135,7 +135,7 @@ double CaseResult::error() const {
 }
 
 std::vector<CaseResult> RunTransferCases(const MakeBench& make) {
-  // Everything but the link out of the way.
+  // The other resources are made fast enough not to matter.
   std::unique_ptr<Bench> bench = make(
       ",pcie-gen=6,pcie-width=16,pcie-mps=512,pcie-mrrs=4096,link-retrain-ns=0,"
       "dram-bandwidth=10000000,dram-rrd-ps=0,dram-miss-ps=0,dram-conflict-ps=0,"

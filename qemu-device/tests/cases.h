@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model against closed form: 40 transfers, 40 matmul shapes, 40 access
-// patterns, each run alone and compared with expect.h: on the device through
-// qtest (on_device.h, also for the benchmark), and on the timing model
-// without QEMU (qemu-device/timing/tests).
+// Compares the model with closed form: 40 transfers, 40 matmul shapes and 40 access
+// patterns, each run alone and compared with expect.h, on the device through qtest
+// (on_device.h, also for the benchmark) and on the timing model without QEMU
+// (qemu-device/timing/tests).
 //
 #ifndef QEMU_DEVICE_TESTS_CASES_H_
 #define QEMU_DEVICE_TESTS_CASES_H_
@@ -26,7 +26,7 @@ struct CaseResult {
   double error() const;      // relative, of the time
 };
 
-// An accelerator at rest, on which single commands are run.
+// An idle accelerator that runs single commands.
 class Bench {
  public:
   struct Outcome {
@@ -40,7 +40,7 @@ class Bench {
   virtual uint64_t HostMemory(uint64_t bytes) = 0;  // an address, aligned to 4 KiB
   virtual Outcome Run(axl_desc d) = 0;
 };
-// Properties as on QEMU's command line, each with a comma before it.
+// The properties are as on QEMU's command line, each preceded by a comma.
 using MakeBench = std::function<std::unique_ptr<Bench>(const std::string& properties)>;
 
 std::vector<CaseResult> RunTransferCases(const MakeBench& make);

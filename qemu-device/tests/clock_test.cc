@@ -38,7 +38,7 @@ TEST_CASE("ticks follow frequency, ppm and offset exactly", "[clock]") {
     for (int64_t step : {0ll, 1ll, 7ll, 1000ll, 123456789ll, 10000000000ll, 86400000000000ll}) {
       f.machine.Step(step);
       long double want = f.machine.now_ns() * c.hz / 1e9L + c.offset;
-      // Frequencies are kept to a microhertz.
+      // Frequencies are stored in microhertz.
       long double slack = 1 + static_cast<long double>(f.machine.now_ns()) * 1e-15L;
       CHECK(std::fabs(static_cast<double>(f.Now() - want)) <= static_cast<double>(slack));
     }
@@ -93,7 +93,7 @@ TEST_CASE("a step moves what is read and nothing that is counted", "[clock]") {
 }
 
 TEST_CASE("a job's first start and last end are those, wherever the clock was set", "[clock]") {
-  // Back to before all, back a little, ahead by more than half of what the clock can show.
+  // Before the start, a little back, ahead by more than half of the clock's range.
   const int64_t steps[] = {-100000000, -12000, -5000, -700, 1 << 30, (1ll << 32) - 5000};
   for (const int64_t step : steps) {
     INFO(step);
@@ -107,7 +107,7 @@ TEST_CASE("a job's first start and last end are those, wherever the clock was se
     f.dev.Push(0, CopyIn(host, 0, 1 << 15, 1, 1, 0));
     f.dev.Push(0, CopyIn(host, 0, 1 << 12, 1, 2, kLast));
     f.dev.Ring(0);
-    // While the second one runs.
+    // Step while the second command runs.
     while (f.dev.TraceHeader(0).produced < 2) f.machine.Step(1000);
     f.machine.Step(1000);
     CHECK(f.dev.Set("fault-clock-step", step));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conformance: known traffic against every counter. Each value follows from the
-// equations of docs/device-model.md by hand; a counter without a line fails.
+// Checks every counter against known traffic. Each value is derived by hand from the equations of
+// docs/device-model.md; a counter without a line fails.
 #include <map>
 
 #include "qemu-device/tests/device.h"
@@ -38,8 +38,8 @@ void RunKnownTraffic(Device* dev, uint64_t host) {
   CHECK(dev->Set("link-speed", 2));
 }
 
-// What the known traffic adds to each counter in this time; of the matrix engine's busy
-// cycles, which the test case looks at by itself, what was read.
+// The expected increase of each counter in this time; the matrix engine's busy cycles, which the
+// test case checks separately, are taken as read.
 Expected ExpectedOf(const Counters& c, uint64_t elapsed) {
   Expected want;
   for (unsigned e = 0; e < AXL_NUM_ENGINES; e++) {

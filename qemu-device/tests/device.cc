@@ -6,7 +6,7 @@
 namespace acceltrace::device {
 namespace {
 
-// Where each device lives; 64 MiB of registers' space and 4 GiB of window each.
+// Addresses of the devices; each has 64 MiB for registers and 4 GiB for the window.
 constexpr uint64_t kRegs = 0xe0000000, kRegsStep = 0x4000000;
 constexpr uint64_t kWindow = 0x800000000, kWindowStep = 0x100000000;
 constexpr uint64_t kHostMemory = 0x1000000, kHostStep = 0x1800000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One axl in a Machine, set up the way a driver would: BARs mapped, MSI-X
-// messages pointed at host memory, rings and queues on request. Host memory is
-// handed out by a bump allocator.
+// An axl device in a Machine, set up as a driver would do it: BARs mapped, MSI-X messages
+// pointed at host memory, rings and queues on request. A bump allocator provides host
+// memory.
 //
 #ifndef QEMU_DEVICE_TESTS_DEVICE_H_
 #define QEMU_DEVICE_TESTS_DEVICE_H_
@@ -58,15 +58,15 @@ class Device {
 
   void Enable() { W32(AXL_REG_CTRL, AXL_CTRL_ENABLE); }
   void EnableContext(unsigned c) { W32(AXL_REG_CTX_CTRL(c), AXL_CTX_ENABLE); }
-  // Rings in fresh host memory, queue enabled.
+  // Allocates rings in host memory and enables the queue.
   void SetUpQueue(unsigned q, unsigned context, unsigned sq_log2 = 6, unsigned cq_log2 = 6);
-  // The same rings again after a device reset.
+  // Enables the same rings again after a device reset.
   void Resume(unsigned q);
   void ResumeTrace(unsigned ring);
   // Writes descriptors without ringing; Ring() rings for all written so far.
   void Push(unsigned q, const axl_desc& d);
   void Ring(unsigned q);
-  // The next completion of the queue, if it is there.
+  // Takes the next completion of the queue if there is one.
   bool Poll(unsigned q, axl_cqe* cqe);
   // Steps the clock until a completion comes; false after `limit_ns`.
   bool Await(unsigned q, axl_cqe* cqe, int64_t limit_ns = 1000000000);
@@ -74,7 +74,7 @@ class Device {
 
   void SetUpTrace(unsigned ring, unsigned log2, uint32_t classes, uint32_t watermark = 0,
                   uint64_t period_ns = 0);
-  // New records since the last call; reports them as consumed if `consume`.
+  // Returns new records since the last call; reports them as consumed if `consume`.
   std::vector<axl_record> Records(unsigned ring, bool consume = true);
   axl_trace_header TraceHeader(unsigned ring);
 

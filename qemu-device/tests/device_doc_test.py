@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/device*.md say of the device exactly what the headers and the code say.
+"""docs/device*.md agree exactly with the headers and the code.
 
-Everything that has a number has a table row in the pages, whose first cells are computed here from
-kmod/uapi and qemu-device/knobs/*.def. Each such row must be there once, and no other of its kind.
-`--rows` prints them, for whoever writes the pages.
+Everything that has a number has a table row in the documents, whose first cells are computed here
+from kmod/uapi and qemu-device/knobs/*.def. Each such row must be there once, and no other of its
+kind. `--rows` prints the rows, for editing the documents.
 """
 
 import glob
@@ -26,7 +26,7 @@ def joined(text):
 
 
 def value(expression, names):
-    """A constant expression of the header; names are macros seen so far."""
+    """Evaluates a constant expression of the header; names are macros seen so far."""
     expression = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)[uUlL]*", r"\1", expression)
     expression = re.sub(r"\b(AXL_\w+)\((\w+(?:, \w+)?)\)", lambda m: call(m[1], m[2], names),
                         expression)
@@ -45,7 +45,7 @@ def call(macro, arguments, names):
 
 
 def registers(header):
-    """Rows of registers and of their bits and fields."""
+    """Rows of registers, and of their bits and fields."""
     rows, bits, names = [], [], {}
     pattern = r"^#define( {1,2})(AXL_\w+)(?:\(([\w, ]+)\))?[ \t]+(.+?)(?:\s*/\*\s*(.*?)\s*\*/)?$"
     for space, name, parameters, body, comment in re.findall(pattern, header, re.M):
@@ -106,7 +106,7 @@ def limits(header, names):
 
 
 def structs(header, names):
-    """`| struct.field | offset | bytes |` of everything that lies in memory."""
+    """Rows `| struct.field | offset | bytes |` of all structures in memory."""
     rows = []
     for struct, body in re.findall(r"^struct (axl_\w+) \{(.*?)^\};", header, re.S | re.M):
         offset, body = 0, re.sub(r"/\*.*?\*/", "", body, flags=re.S)

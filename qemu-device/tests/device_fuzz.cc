@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device under ASan and UBSan with the traffic of fuzz.h.
+// Runs the device under ASan and UBSan with the traffic of fuzz.h.
 //
 //   device [-max_total_time=S] [--ops=N] [--seed=N] [CORPUS...]
 //
-// First the seeds of the corpus (files with a number each), then new ones from --seed on, each in a
-// machine of its own, until the time or the operations are used up. What libFuzzer would be given
-// besides is accepted and ignored. Fails when QEMU dies or no longer answers, a device does not
-// work any more, memory was leaked by the device, or QEMU grew beyond a limit.
+// Runs the seeds of the corpus (files with a number each), then new ones from --seed on, each in a
+// machine of its own, until the time or the operations are used up. Other libFuzzer arguments are
+// ignored. Fails if QEMU dies or stops answering, a device no longer works, the device leaked
+// memory, or QEMU grew beyond a limit.
 #include <unistd.h>
 
 #include <chrono>
@@ -36,7 +36,7 @@ struct Now {
   fs::path logs;
 } now;
 
-// The sanitizers' reports of this run, each a text.
+// The text of each sanitizer report of this run.
 std::vector<std::string> Reports() {
   std::vector<std::string> out;
   for (const auto& file : fs::directory_iterator(now.logs)) {
@@ -64,14 +64,14 @@ void OnExit() {
   std::exit(1);
 }
 
-// Leaks whose allocation came through the device; the rest of QEMU's are its own.
+// Whether the leaked allocation came through the device; QEMU's own leaks do not count.
 bool LeakedHere(const std::string& text) {
   bool found = false;
   size_t at = 0;
   while ((at = text.find("leak of", at)) != std::string::npos) {
     size_t end = text.find("\n\n", at);
     std::string block = text.substr(at, end == std::string::npos ? end : end - at);
-    // One that QOM made while the device's type was set up belongs to the type.
+    // An allocation that QOM made while the type was set up belongs to the type.
     if (block.find("axl-asan.so") != std::string::npos ||
         block.find("qemu-device/") != std::string::npos) {
       std::fprintf(stderr, "%s\n\n", block.c_str());
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   now.logs = fs::temp_directory_path() / ("axl-fuzz." + std::to_string(getpid()));
   fs::create_directories(now.logs);
   std::string log = (now.logs / "report").string();
-  // Allocations of QEMU's own are not watched for leaks by its exit status.
+  // Leaks of QEMU itself must not change its exit status.
   setenv("AXL_PRELOAD", AXL_LIBASAN, 0);
   setenv("AXL_SO", "build/qemu-device/axl-asan.so", 0);
   setenv("ASAN_OPTIONS",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bad descriptors, bus errors, resets in flight: what stops, what goes on, and
-// what the driver is given.
+// Bad descriptors, bus errors, resets in flight: what stops, what continues, and what the driver is
+// told.
 #include <functional>
 
 #include "qemu-device/tests/device.h"
@@ -21,7 +21,7 @@ struct Fixture {
     dev.SetUpQueue(0, 0);
     dev.SetUpQueue(1, 1);
   }
-  // Runs `d` as job 9, expects this status, and that everything else goes on.
+  // Runs `d` as job 9, expects this status, and that everything else continues.
   void Expect(axl_desc d, unsigned status) {
     axl_cqe cqe = {};
     d.job = d.job ? 9 : 0;
@@ -43,7 +43,7 @@ struct Fixture {
     CHECK(dev.R32(AXL_REG_CTX_ERROR(0)) == status);
     CHECK(dev.R32(AXL_REG_CTX_ERR_JOB(0)) == d.job);
     CHECK(dev.R32(AXL_REG_CTX_ERR_INDEX(0)) == d.index);
-    // The neighbour does not notice.
+    // The other context is not affected.
     dev.Push(1, Command(AXL_ENGINE_VECTOR, AXL_OP_NOP, 77, 0, kLast));
     dev.Ring(1);
     REQUIRE(dev.Await(1, &cqe));
@@ -395,7 +395,7 @@ TEST_CASE("a device reset in flight leaves a clean device", "[error]") {
     INFO("counter " << i);
     CHECK((c[i] == 0) == !time);
   }
-  // And it works again.
+  // The device works again.
   axl_cqe cqe;
   f.dev.Enable();
   f.dev.EnableContext(0);

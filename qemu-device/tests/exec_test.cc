@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the engines compute, against double precision on the host.
+// Compares the engines' results with double precision on the host.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -67,7 +67,7 @@ class Compute {
 
 constexpr uint64_t kA = 0x1000000, kB = 0x2000000, kC = 0x3000000;
 
-// Largest error relative to the magnitude of the sums.
+// The largest error relative to the magnitude of the sums.
 void CheckClose(const Floats& got, const std::vector<double>& want, double tolerance) {
   REQUIRE(got.size() == want.size());
   double worst = 0;
@@ -140,7 +140,7 @@ TEST_CASE("matmuls of many shapes and layouts are right", "[exec]") {
                      (t.accumulate ? AXL_MM_F_ACCUMULATE : 0u) | (t.a16 ? AXL_MM_F_A_BF16 : 0u) |
                      (t.b16 ? AXL_MM_F_B_BF16 : 0u);
     c.Run(d);
-    std::vector<double> want(out.begin(), out.end());  // what lies between rows stays
+    std::vector<double> want(out.begin(), out.end());  // data between rows stays
     for (uint32_t i = 0; i < t.batch; i++) {
       for (uint32_t r = 0; r < t.m; r++) {
         for (uint32_t col = 0; col < t.n; col++) {
@@ -159,7 +159,7 @@ TEST_CASE("matmuls of many shapes and layouts are right", "[exec]") {
 }
 
 TEST_CASE("a matmul's sums do not depend on its shape", "[exec]") {
-  // One row alone takes another path than the same row among others.
+  // A single row takes a different code path than the same row among others.
   Compute c;
   constexpr uint32_t kN = 50, kK = 700;
   Floats a = c.Random(8 * kK), b = c.Random(kK * kN);
@@ -265,7 +265,7 @@ void CheckVectorOp(Compute* c, const VectorOp& op, const Floats& x, const Floats
   }
   CheckClose(c->Download(kC, before.size()), want, 2e-6);
   if (op.opcode == AXL_OP_VEC_FILL) return;
-  // In place gives the same.
+  // Working in place gives the same result.
   d.vector.dst = kA;
   Floats apart = c->Download(kC, kCols);
   c->Run(d);
@@ -408,7 +408,7 @@ TEST_CASE("copies of rows and scatter lists move the right bytes", "[exec]") {
     for (size_t r = 0; r < 60; r++) {
       for (size_t i = 0; i < 150; i++) REQUIRE(got[r * 160 + i] == stream[33 + r * 310 + i]);
     }
-    // Back out through a list of its own.
+    // Copy back through another list.
     std::vector<axl_sg> out = {{back + 100, 4000, 0}, {back + 8192, 5000, 0}, {back + 1, 99, 0}};
     dev.Put(list, out);
     d = CopyOut(list, 0x2000, 9000, 1, 0, AXL_DESC_F_SG);

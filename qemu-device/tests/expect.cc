@@ -17,7 +17,7 @@ double Dllp(const Link& l) { return l.Flits() ? 0 : kDllpPerTlp; }
 }  // namespace
 
 double Link::BytesPerNs() const {
-  // GT/s of one lane, and the share of its bits that carry TLPs and DLLPs.
+  // GT/s of one lane, and the fraction of its bits that carries TLPs and DLLPs.
   static const double kRaw[] = {0, 2.5, 5, 8, 16, 32, 64};
   static const double kShare[] = {0, 0.8, 0.8, 128.0 / 130, 128.0 / 130, 128.0 / 130, 236.0 / 256};
   return kRaw[gen] * kShare[gen] * width / 8;
@@ -117,8 +117,8 @@ Bursts Stream(const Dram& d, const std::vector<Operand>& operands) {
 
 double MatmulCycles(unsigned array_rows, unsigned array_cols, uint64_t m, uint64_t n, uint64_t k,
                     uint64_t batch) {
-  // Load the first tile, then stream each tile behind the loading of the next,
-  // then let the last results run through the array.
+  // Load the first tile, stream each tile while the next is loaded, then drain the last results
+  // from the array.
   double cycles = array_rows;
   for (uint64_t i = 0; i < batch; i++) {
     for (uint64_t k0 = 0; k0 < k; k0 += array_rows) {

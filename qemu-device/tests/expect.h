@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The equations of docs/device.md once more, written from the page and not from
-// the model: TLP by TLP, burst by burst, without the model's closed forms. The
-// tests compare the two.
+// The equations of docs/device.md again, written from the document and not from the
+// model: TLP by TLP, burst by burst, without the model's closed forms. The tests compare
+// the two.
 //
 #ifndef QEMU_DEVICE_TESTS_EXPECT_H_
 #define QEMU_DEVICE_TESTS_EXPECT_H_
@@ -38,7 +38,7 @@ struct Dram {
   double miss_ns = 28, conflict_ns = 45, rrd_ns = 5, latency_ns = 60;
 };
 
-// Rectangles of device memory, streamed one after the other.
+// Rectangles of device memory, streamed in order.
 struct Operand {
   uint64_t addr = 0, rows = 1, row_bytes = 0, pitch = 0;
   unsigned passes = 1;
@@ -52,7 +52,7 @@ struct Bursts {
   uint64_t total() const { return hits + misses + conflicts; }
 };
 
-// All banks closed before.
+// All banks are closed before the stream.
 Bursts Stream(const Dram& dram, const std::vector<Operand>& operands);
 
 // Cycles of a weight-stationary array.

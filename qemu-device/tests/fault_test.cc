@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each fault, switched on at run time: what the driver sees is what
-// docs/device.md says it must.
+// Switches on each fault at run time; the driver must see what docs/device.md specifies.
 
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
@@ -29,7 +28,7 @@ struct Fixture {
     return cqe;
   }
   axl_desc Nop() { return Command(AXL_ENGINE_VECTOR, AXL_OP_NOP, 1); }
-  // The record of the last command, ns of run time.
+  // The record of the last command; times are in ns of run time.
   axl_rec_cmd Last() {
     machine.Step(3000);
     axl_rec_cmd last = {};
@@ -137,7 +136,7 @@ TEST_CASE("a stuck context reset leaves all as it is, but for a device reset", "
     CHECK((f.dev.R32(AXL_REG_CTX_STATUS(0)) & AXL_CTX_BUSY) != 0);
     CHECK(f.dev.R32(AXL_REG_ENG_JOB(AXL_ENGINE_VECTOR)) == 7);
   }
-  // It was one: another context resets as ever.
+  // The fault applies once: another context resets normally.
   f.dev.W32(AXL_REG_CTX_CTRL(1), AXL_CTX_RESET | AXL_CTX_ENABLE);
   CHECK(f.dev.R32(AXL_REG_CTX_CTRL(1)) == AXL_CTX_ENABLE);
   f.dev.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
@@ -181,7 +180,7 @@ TEST_CASE("the link trains down and up while data flows", "[fault]") {
   CHECK(f.dev.Set("link-speed", 0));
   f.machine.Step(10000);
   CHECK(run_ns(copy) == Approx(fast).epsilon(0.001));
-  // In the middle of a copy: it pauses while the link retrains, then goes slower.
+  // In the middle of a copy: it pauses while the link retrains, then continues more slowly.
   f.dev.Push(0, [&] {
     copy.job = ++f.job;
     copy.flags = kLast;

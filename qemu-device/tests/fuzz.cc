@@ -71,7 +71,7 @@ void Fuzz::Attach(unsigned port) {
   SetUp(unit_[port].get());
 }
 
-// A slot may let its device go some time after it was asked to.
+// A slot may release its device some time after the request.
 bool Fuzz::Present(unsigned port) {
   std::string reply =
       machine_->Qmp("{\"execute\":\"qom-get\",\"arguments\":{\"path\":\"/machine/peripheral/axl" +
@@ -208,7 +208,7 @@ void Fuzz::WriteSomething(Unit* u) {
 }
 
 void Fuzz::Step(Unit* u) {
-  // Shares of a thousand; what spoils a set-up is rare, so that work gets done in between.
+  // Weights per thousand; actions that break a set-up are rare, so that work is done in between.
   switch (Below(1000)) {
     case 0 ... 39:
       Property(u);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structured random traffic against one machine with up to three devices:
-// registers, rings, descriptors with spoilt fields, lists, messages,
-// configuration space, knobs and faults, time, resets, plugging. It knows what
-// is valid and bends some of it. The same seed makes the same traffic.
+// Structured random traffic against one machine with up to three devices: registers,
+// rings, descriptors with corrupted fields, lists, messages, configuration space, knobs
+// and faults, time, resets, plugging. Most of it is valid. The same seed makes the same
+// traffic.
 //
 #ifndef QEMU_DEVICE_TESTS_FUZZ_H_
 #define QEMU_DEVICE_TESTS_FUZZ_H_
@@ -25,7 +25,7 @@ class Fuzz {
   explicit Fuzz(uint64_t seed);
   ~Fuzz();
 
-  // At least `operations` accesses, steps and commands; returns how many.
+  // Makes at least `operations` accesses, steps and commands; returns their number.
   uint64_t Run(uint64_t operations);
   // Whether each device still present answers after a reset, and does work.
   bool StillWorks();

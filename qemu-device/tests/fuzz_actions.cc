@@ -34,7 +34,7 @@ void Fuzz::SetUpRing(Unit* u, unsigned r) {
   Reg(u, AXL_REG_TR_CTRL(r), 1);
 }
 
-// Any field, by its place; sizes stay small enough that a run ends soon.
+// Corrupts any field by its position; sizes stay small enough that a run ends soon.
 void Fuzz::Spoil(Unit* u, axl_desc* d) {
   for (unsigned times = 1 + static_cast<unsigned>(Below(3)); times; times--) {
     uint64_t word;
@@ -86,7 +86,7 @@ void Fuzz::Submit(Unit* u) {
     d.job = u->job += static_cast<uint32_t>(Below(2));
     d.index = static_cast<uint32_t>(Below(100));
     d.flags |= Chance(500) ? kLast : 0u;
-    // Few semaphores and low values: most waits end.
+    // Few semaphores and low values, so that most waits end.
     if (Chance(200)) d.signal_sem = static_cast<uint16_t>(Below(4));
     d.signal_value = Below(40);
     if (Chance(40)) d.wait_sem[Below(2)] = static_cast<uint16_t>(Below(4));
@@ -105,7 +105,8 @@ void Fuzz::Doorbell(Unit* u) {
   Reg(u, AXL_REG_Q_SQ_TAIL(q), tail);
 }
 
-// As a driver would: to where the device is; sometimes elsewhere.
+// Reports completions as consumed up to the device's index, as a driver would; sometimes another
+// value.
 void Fuzz::Consume(Unit* u) {
   auto q = static_cast<unsigned>(Below(4));
   if (Chance(30)) {
@@ -113,7 +114,7 @@ void Fuzz::Consume(Unit* u) {
     return;
   }
   uint32_t tail = u->dev.R32(AXL_REG_Q_CQ_TAIL(q));
-  // Of this set-up of the queue, since the last look.
+  // Count completions of this set-up of the queue since the last look.
   if (tail - u->seen[q] < 1u << AXL_MAX_QUEUES) completions_ += tail - u->seen[q];
   u->seen[q] = tail;
   Reg(u, AXL_REG_Q_CQ_HEAD(q), tail);
@@ -127,7 +128,7 @@ void Fuzz::Consume(Unit* u) {
     return;
   }
   if (Chance(50)) u->dev.Set("fault-hang-engine", -1);
-  // A halted context would only refuse from here on.
+  // A halted context would refuse everything from here on.
   uint32_t context = u->dev.R32(AXL_REG_Q_CONTEXT(q)) % AXL_MAX_CONTEXTS;
   uint32_t status = u->dev.R32(AXL_REG_CTX_STATUS(context));
   ops_ += 3;
@@ -192,12 +193,12 @@ void Fuzz::Property(Unit* u) {
   static const std::vector<int64_t> kValues = {
       0, 1, 2, 3, 4, 8, 37, 64, 128, 256, 1000, 4096, 100000, 1000000, 1000000000, -1, -1000};
   int64_t value = Chance(900) ? Pick(kValues) : static_cast<int64_t>(Number());
-  // Faults that are counted hit a few and then stop, so that other things happen too.
+  // Counted faults hit a few events and then stop, so that other things happen too.
   bool fault = !std::strncmp(name, "fault-", 6);
   if (fault && Chance(950)) value = static_cast<int64_t>(Below(3));
   u->dev.Set(name, value);
   ops_++;
-  // What stops everything does not stay for long.
+  // Faults that stop everything are soon switched off again.
   for (const char* lasting : {"fault-removed", "fault-trace-stall", "fault-stuck-ctx-resets"}) {
     if (!std::strcmp(name, lasting) && Chance(800)) {
       machine_->Post("clock_step 1000");
@@ -301,7 +302,7 @@ void Fuzz::Reset(Unit* u) {
   }
 }
 
-// Out with work in flight, in again later. Port 0 stays.
+// Unplugs with work in flight, plugs in again later. Port 0 stays.
 void Fuzz::Plug(unsigned number) {
   if (number == 0) return;
   unsigned port = (4 + number) << 3, slot = 0, left = 48;

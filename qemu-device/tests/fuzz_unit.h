@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the fuzzer remembers of one device. Part of fuzz.h's implementation.
+// The fuzzer's state of one device. Part of fuzz.h's implementation.
 //
 #ifndef QEMU_DEVICE_TESTS_FUZZ_UNIT_H_
 #define QEMU_DEVICE_TESTS_FUZZ_UNIT_H_
@@ -11,7 +11,8 @@
 
 namespace acceltrace::device {
 
-// Host memory of a device: rings of each kind at fixed places, then room for data and lists.
+// Host memory of a device: rings of each kind at fixed places, then space for data and
+// lists.
 struct Fuzz::Unit {
   static constexpr uint64_t kHostBytes = 0x1000000;
   static constexpr unsigned kMaxLog2 = 6;

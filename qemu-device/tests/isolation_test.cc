@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two devices in one machine: what one does shows in no counter, record or time
-// of the other.
+// Two devices in one machine: the activity of one shows in no counter, record or time of the other.
 #include <array>
 
 #include "qemu-device/tests/device.h"
@@ -10,7 +9,7 @@
 namespace acceltrace::device {
 namespace {
 
-// Half a millisecond of copies both ways, of matmuls and vector work.
+// Half a millisecond of copies both ways, matmuls and vector work.
 void Load(Device* d, uint64_t host, uint32_t job) {
   for (uint32_t i = 0; i < 12; i++) {
     uint64_t at = uint64_t{i} << 18;
@@ -22,7 +21,7 @@ void Load(Device* d, uint64_t host, uint32_t job) {
   d->Ring(0);
 }
 
-// What a device did, seen from itself.
+// The activity of a device as it counts it itself.
 struct Account {
   Counters counters;
   std::vector<std::string> records;
@@ -69,10 +68,10 @@ TEST_CASE("traffic of one device is no other's", "[isolation]") {
   };
   auto alone = run(false), both = run(true);
   REQUIRE(alone[0].records.size() > 40);
-  // To the tick and to the byte.
+  // Equal to the tick and to the byte.
   CHECK((both[0] == alone[0]));
   CHECK(alone[0].counters[AXL_CTR_PCIE_RX_PAYLOAD] > 12 * 200000);
-  // An idle neighbour counts nothing but its cycles.
+  // An idle neighbour only counts its cycles.
   CHECK(alone[1].records.empty());
   for (unsigned c : {AXL_CTR_PCIE_RX_PAYLOAD, AXL_CTR_PCIE_TX_PAYLOAD, AXL_CTR_JOBS,
                      AXL_CTR_DOORBELLS, AXL_CTR_INTERRUPTS}) {
@@ -97,7 +96,7 @@ TEST_CASE("a peer's copies count on the link of the one who makes them", "[isola
   auto host = run(false), peer = run(true);
   REQUIRE(host[0].counters[AXL_CTR_JOBS] == 1);
   CHECK((peer[0] == host[0]));
-  // The peer's link carries them too, but its counters are of what it does itself.
+  // The peer's link carries the transfers too, but its counters only have its own activity.
   CHECK((peer[1] == host[1]));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Properties turned at run time: the next command takes what docs/device-model.md
-// says. 1 tick = 1 ns; 180 ns is dispatch and the first access of memory.
+// Properties changed at run time: the next command follows docs/device-model.md. 1 tick = 1 ns; 180
+// ns is dispatch and the first access of memory.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 
@@ -33,7 +33,7 @@ struct Fixture {
   uint64_t host = 0;
 };
 
-// `rows` bursts, each in a row of its own, over the banks in turn; results to the scratchpad.
+// `rows` bursts, each in its own row, round robin over the banks; results to the scratchpad.
 axl_desc Scatter(uint32_t rows) {
   axl_desc d = Command(AXL_ENGINE_VECTOR, AXL_OP_VEC_COPY, 1);
   d.vector.rows = rows;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host may leave the device alone for a while (foresight.c), but nobody
-// outside may notice. The same random workload runs on a device that wakes for
-// every event and on one that foresees: truth logs, counters, rings and, at
-// every step, without any register access, host memory and messages are the
-// same to the bit; whole-device resets come in between. Some have two devices
-// that copy from and to a region of each other's memory: who reads there what
-// the other's engines compute must wait for their completion, so nothing else
-// uses it. The device itself aborts under qtest when a bus access comes before a
+// The host may leave the device alone for a while (foresight.c) if that is not visible outside. The
+// same random workload runs on a device that wakes for every event and on one that uses foresight.
+// Truth logs, counters, rings and, at every step and without register access, host memory and
+// messages must be identical, also across whole-device resets. Some workloads have two devices that
+// copy from and to a region of each other's memory; readers of results there must wait for
+// completion, so nothing else uses it. The device itself aborts under qtest if a bus access comes
+// before the wake-up that it promised.
 // wake-up that it promised.
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +23,7 @@ namespace {
 
 constexpr unsigned kQueues = 4, kContexts = 3;
 constexpr uint64_t kHostBytes = 1 << 16, kListBytes = 16384, kLists = 64;
-// In device memory, beyond what random commands use.
+// In device memory, beyond the range of random commands.
 constexpr uint64_t kShared = 64 << 20, kSharedBytes = 1 << 17;
 
 const char* Properties(uint32_t seed) {
@@ -70,7 +69,7 @@ std::vector<std::string> Arguments(uint32_t seed, bool eager, const std::string&
   return out;
 }
 
-// One device and what it is asked to do.
+// One device and its workload.
 class Unit {
  public:
   Unit(Machine* machine, unsigned index, uint32_t seed)
@@ -100,7 +99,7 @@ class Unit {
     }
   }
 
-  // Only memory: the device does not learn that somebody looked.
+  // Reads memory only, so that the device does not notice.
   uint64_t Look() {
     uint64_t hash = Hash(dev_.Get<uint8_t>(host_, kHostBytes).data(), kHostBytes);
     for (unsigned q = 0; q < kQueues; q++) {
@@ -126,7 +125,7 @@ class Unit {
     Consume(seen);
   }
 
-  // As the driver's poll does: by then all records of the past are there.
+  // As the driver's poll does; by then all records of the past are visible.
   void Consume(Seen* seen) {
     for (unsigned r : {0u, 2u}) {
       auto records = dev_.Records(r, work_.Chance(60));
@@ -188,7 +187,7 @@ class Unit {
     }
   }
 
-  // Of the whole device, with whatever is in flight.
+  // Resets the whole device with everything in flight.
   void Reset() {
     dev_.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
     SetUpContexts();
@@ -209,7 +208,7 @@ class Unit {
       if (peer_ && work_.Chance(50)) Redirect(&d);
       d.job = job;
       d.index = i;
-      // Chains across queues; what nobody signals yet waits for a later round.
+      // Chains across queues; a semaphore not signalled yet waits for a later round.
       auto sem = static_cast<uint16_t>(work_.Below(6));
       if (work_.Chance(35) && signaled_[sem]) {
         d.wait_sem[work_.Below(2)] = sem;
@@ -228,7 +227,7 @@ class Unit {
     dev_.Ring(q);
   }
 
-  // A plain copy then goes to or comes from the peer, or the region that the peer uses.
+  // Redirects a plain copy to or from the peer, or the region that the peer uses.
   void Redirect(axl_desc* d) {
     if ((d->opcode != AXL_OP_COPY_H2D && d->opcode != AXL_OP_COPY_D2H) ||
         (d->flags & AXL_DESC_F_SG)) {
@@ -291,7 +290,7 @@ Seen Go(uint32_t seed, bool eager, const std::string& truth) {
     all << in.rdbuf();
     seen.truth += all.str();
   }
-  // Counters go with a reset.
+  // A reset clears the counters.
   for (size_t at = 0; (at = seen.truth.find("\"t\":\"job\"", at)) != std::string::npos; at++) {
     seen.jobs++;
   }
@@ -331,7 +330,7 @@ TEST_CASE("waking seldom shows nowhere", "[latency]") {
     sum.peer_copies += eager.peer_copies;
     sum.resets += eager.resets;
   }
-  // The workloads are worth comparing.
+  // The workloads must be large enough to compare.
   CHECK(sum.jobs > 3 * Seeds());
   CHECK(sum.records > 100 * Seeds());
   CHECK(sum.lost > 0);

@@ -158,7 +158,7 @@ class Seed {
       }
       for (unsigned c = 0; c < kContexts; c++) {
         uint32_t status = dev_.R32(AXL_REG_CTX_STATUS(c));
-        // A context that halted or was reset has semaphores nobody will signal any more.
+        // Semaphores of a context that halted or was reset are never signalled.
         busy |= (status & AXL_CTX_BUSY) && !canceled_;
       }
       if (!busy) break;
@@ -208,7 +208,7 @@ class Seed {
     Expect(c[AXL_CTR_PCIE_TX_WIRE] >= c[AXL_CTR_PCIE_TX_PAYLOAD], "tx wire");
   }
 
-  // Once all is done: sums over the records, the driver's own sums.
+  // Final check: sums over the records, and the driver's own sums.
   void CheckEnd(const Counters& c) {
     unsigned burst_bytes = static_cast<unsigned>(burst_bytes_);
     uint64_t moved = c[AXL_CTR_DRAM_READ_BYTES] + c[AXL_CTR_DRAM_WRITE_BYTES];
@@ -302,7 +302,7 @@ std::vector<std::string> RunLaws(uint32_t first, uint32_t count) {
   Device dev(&machine);
   uint64_t host = dev.Alloc(kHostBytes), lists = dev.Alloc(512 * kSgStep);
   for (unsigned q = 0; q < kQueues; q++) dev.SetUpQueue(q, q % kContexts, 9, 9);
-  // Ring 0 holds all of a seed; ring 2 overflows.
+  // Ring 0 holds all records of a seed; ring 2 overflows.
   dev.SetUpTrace(0, 12, AXL_REC_CLASSES_ALL);
   dev.SetUpTrace(2, 5, AXL_REC_CLASSES_ALL, 7, 20000);
   std::vector<std::string> broken;

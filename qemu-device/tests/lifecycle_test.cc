@@ -14,7 +14,7 @@
 namespace acceltrace::device {
 namespace {
 
-// What QEMU prints and returns when it is started with these arguments.
+// Returns the output and exit status of QEMU started with these arguments.
 std::pair<int, std::string> Start(const std::string& device, const std::string& qemu = QemuPath()) {
   std::string so = ObjectPath();
   std::string command = "timeout 60 env LD_PRELOAD=" + so + ":" + so.substr(0, so.rfind('/')) +
@@ -110,7 +110,7 @@ TEST_CASE("a device can be plugged and unplugged at run time", "[lifecycle]") {
     SetUp(&dev);
     dev.SetUpTrace(0, 6, AXL_REC_CLASSES_ALL, 0, 5000);
     RunNop(&dev, 7);
-    // Work in flight while it goes.
+    // Work is in flight while it is removed.
     dev.Push(0, CopyIn(dev.Alloc(1 << 20), 0, 1 << 20, 8, 0, kLast));
     dev.Ring(0);
     machine.Step(3000);

@@ -19,7 +19,7 @@
 namespace acceltrace::device {
 namespace {
 
-// QEMU on a busy host may take its time; a test that hangs must end all the same.
+// QEMU may be slow on a busy host, but a test that hangs must end.
 constexpr int kTimeoutMs = 60000;
 
 [[noreturn]] void Die(const std::string& why) {
@@ -127,7 +127,7 @@ Machine::Machine(const std::vector<std::string>& args) {
 
   pid_ = fork();
   if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is ended must not leave a machine behind
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a killed test must not leave QEMU running
     std::vector<char*> raw;
     for (std::string& a : argv) raw.push_back(a.data());
     raw.push_back(nullptr);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A QEMU under qtest: no guest runs, the test is the CPU and the clock. It
-// reads and writes memory and ports, steps the virtual clock and talks QMP.
+// A QEMU under qtest: no guest runs; the test acts as the CPU and the clock. It reads and
+// writes memory and ports, steps the virtual clock and talks QMP.
 //
-// Errors end the test with the reason: a test cannot
-// go on without its machine.
+// Errors end the test with the reason, since a test cannot go on without its machine.
 #ifndef QEMU_DEVICE_TESTS_MACHINE_H_
 #define QEMU_DEVICE_TESTS_MACHINE_H_
 
@@ -33,8 +32,8 @@ class Machine {
   void ReadMem(uint64_t addr, std::span<uint8_t> out);
   void WriteMem(uint64_t addr, std::span<const uint8_t> bytes);
 
-  // Queues one line of the qtest protocol, its answer to be thrown away. Everything queued is
-  // sent, and its answers awaited, by Flush(), by any other call, and every so many lines.
+  // Queues one line of the qtest protocol whose answer is ignored. Flush(), any other
+  // call, or a full queue sends the queued lines and waits for their answers.
   void Post(const std::string& line);
   void Flush();
 
@@ -48,13 +47,13 @@ class Machine {
 
   // Runs a QMP command; returns the reply line, which contains "return" or "error".
   std::string Qmp(const std::string& command);
-  // Sets a property of the object at `path`; returns whether QEMU took it.
+  // Sets a property of the object at `path`; returns whether QEMU accepted it.
   bool Set(const std::string& path, const std::string& property, int64_t value);
   // Waits for an event of that name.
   void AwaitEvent(const std::string& name);
   void ForgetEvents() { events_.clear(); }
 
-  // Ends QEMU and returns its exit status; -1 when it died of a signal.
+  // Ends QEMU and returns its exit status, or -1 if a signal killed it.
   int Quit();
   bool Alive();
   pid_t pid() const { return pid_; }
@@ -76,7 +75,7 @@ class Machine {
   int64_t now_ns_ = 0;
 };
 
-// The path of the object under test and of the QEMU binary, by environment
+// The paths of the object under test and of the QEMU binary, from the environment
 // (AXL_SO, QEMU) or the build's defaults. AXL_PRELOAD is preloaded before the object.
 std::string ObjectPath();
 std::string QemuPath();

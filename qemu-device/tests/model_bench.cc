@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests/bench/model needs, as text:
+// Computes the data for tests/bench/model, as text:
 //   axl-model-bench                    the closed-form table, one line a case, by tabs:
 //                                      GROUP, NAME, EXPECTED_NS, SIMULATED_NS, COUNTS_EQUAL
 //   axl-model-bench laws FIRST COUNT   conservation on that many seeds: a line for each
@@ -41,7 +41,7 @@ int Laws(uint32_t first, uint32_t count) {
   return 0;
 }
 
-// Work of every engine, each fault, each event.
+// Writes a truth log with work of every engine, each fault, each event.
 int Truth(const std::string& path) {
   using namespace acceltrace::device;
   Machine machine({"-device", "axl,id=axl0,bus=rp0,truth=" + path});

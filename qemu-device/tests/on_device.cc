@@ -6,7 +6,7 @@
 namespace acceltrace::device {
 namespace {
 
-// A clock on which a tick is a ns, so that records can be read as such.
+// A clock with ticks of 1 ns, so that records can be read in ns.
 const char kPlainClock[] = ",clock-hz=1000000000,clock-ppm=0,clock-offset=0";
 
 class DeviceBench : public Bench {

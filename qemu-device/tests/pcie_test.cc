@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the device is as a PCI Express function: error reporting, its own reset,
-// and how the port above it reports that it was pulled out.
+// The device as a PCI Express function: error reporting, function-level reset, and how the port
+// above it reports a removal.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 
@@ -59,7 +59,7 @@ TEST_CASE("errors given by the monitor are in the error reporting capability", "
   CHECK(Inject(&machine, "axl0 0x4000 1 2 3 4"));  // completion time-out
   CHECK(read(0x04) == 0x4000);
   CHECK((dev.Config(dev.ExpressCap() + 8) >> 16 & 7) == 3);  // both kinds, in DEVSTA
-  // Acknowledged by writing ones, each alone.
+  // Each bit is acknowledged separately by writing 1 to it.
   machine.Write32(express.At(1, aer + 0x10), 1);
   CHECK(read(0x10) == 0);
   CHECK(read(0x04) == 0x4000);
@@ -84,9 +84,9 @@ TEST_CASE("a function-level reset takes the work and leaves the clock", "[pcie]"
   machine.Step(5000);
   dev.ConfigWrite(control, (dev.Config(control) & 0xffff) | kInitiateFlr);
   CHECK((dev.Config(control) & kInitiateFlr) == 0);
-  CHECK((dev.Config(0x04) & 0x7) == 0);  // no longer a bus master, nor decodes
+  CHECK((dev.Config(0x04) & 0x7) == 0);  // neither a bus master nor decoding
   machine.Step(10000000);
-  // The copy that was under way never ended.
+  // The copy in flight never ended.
   CHECK(dev.Get<uint8_t>(host, 4096) == std::vector<uint8_t>(4096, 0x5a));
   Device again(&machine);
   CHECK(again.R32(AXL_REG_CTRL) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("the port's link change after surprise removal can be asked for and cl
     REQUIRE(dev.Set("fault-removed", removed));
     CHECK((read() & kEvents) == kEvents);
     CHECK(((read() & kPresent) == 0) == (removed == 1));
-    // As an interrupt handler does, until nothing is set.
+    // Acknowledge until nothing is set, as an interrupt handler does.
     machine.ConfigWrite32(0, kPort, slot, read());
     CHECK((read() & kEvents) == 0);
   }

@@ -145,7 +145,7 @@ TEST_CASE("a completion ring that is not emptied stops the context", "[queue]") 
   CHECK(f.dev.R32(AXL_REG_Q_CQ_TAIL(0)) == 16);
   CHECK(f.dev.R32(AXL_REG_Q_ERROR(0)) == AXL_ST_RING_ERROR);
   CHECK((f.dev.R32(AXL_REG_CTX_STATUS(0)) & AXL_CTX_HALTED) != 0);
-  // The other context goes on.
+  // The other context continues.
   axl_cqe cqe;
   f.dev.Push(1, Nop(18, 0, kLast));
   f.dev.Ring(1);
@@ -299,7 +299,7 @@ TEST_CASE("the engine takes the context of higher priority first", "[queue]") {
   f.machine.Step(10000000);
   std::vector<uint32_t> order;
   for (const axl_record& r : f.dev.Records(0)) order.push_back(r.cmd.job);
-  // One of the first queue was running; then all of the second; then the rest.
+  // One command of the first queue was running, then all of the second, then the rest.
   CHECK(order == std::vector<uint32_t>{10, 20, 21, 22, 11, 12, 13, 14, 15});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each register: its value after power-on, what can be written and what not.
+// The value of each register after power-on, and which bits are writable.
 #include <algorithm>
 #include <cstdio>
 
@@ -52,7 +52,7 @@ TEST_CASE("identity registers say what the properties say", "[registers]") {
   CHECK(d.R32(AXL_REG_VECTOR_LANES) == 8);
   CHECK(d.R64(AXL_REG_ENGINE_HZ) == 800000000);
   CHECK(d.R64(AXL_REG_DRAM_BPS) == 12345000000);
-  // What the properties leave out is not there.
+  // Units that the properties leave out do not exist.
   d.W32(AXL_REG_Q_SQ_LOG2(5), 9);
   CHECK(d.R32(AXL_REG_Q_SQ_LOG2(5)) == 0);
   d.W32(AXL_REG_CTX_PRIORITY(3), 2);
@@ -144,7 +144,7 @@ TEST_CASE("writable registers keep what fits, whole and by halves", "[registers]
     d.W32(AXL_REG_CTX_PRIORITY(c), 99);
     CHECK(d.R32(AXL_REG_CTX_PRIORITY(c)) == 3);
   }
-  // A device reset forgets all of it.
+  // A device reset clears all of it.
   d.W32(AXL_REG_CTRL, AXL_CTRL_RESET);
   CHECK(d.R32(AXL_REG_CTRL) == 0);
   CHECK(d.R32(AXL_REG_INT_MASK) == 0);
@@ -231,14 +231,14 @@ TEST_CASE("a range of memory is zeroed, no byte more", "[registers]") {
   };
   d.Put(d.window() + 0x100000, mark);
   CHECK(clear(0x101000, 8192) == AXL_CLEAR_BUSY);
-  // What comes while it is busy is ignored.
+  // Requests while it is busy are ignored.
   CHECK(clear(0x100000, 4096) == AXL_CLEAR_BUSY);
   f.machine.Step(1 + 8192 * 1000000000ll / static_cast<int64_t>(d.R64(AXL_REG_DRAM_BPS)));
   CHECK(d.R32(AXL_REG_CLEAR_CTRL) == 0);
   std::vector<uint8_t> now = d.Get<uint8_t>(d.window() + 0x100000, mark.size());
   std::copy(zero.begin(), zero.end(), mark.begin() + 4096);
   CHECK((now == mark));
-  // The ends of both memories, and what is not in them.
+  // The ends of both memories, and addresses outside of them.
   struct {
     uint64_t base, bytes;
     bool ok;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axl-ring-run on|off COMMAND...: runs a command in the guest with the trace ring
-// of /dev/axl0 open as the daemon opens it (all classes, counter samples each ms)
-// and nobody reading it, so that a measurement holds the trace unit's cost alone;
-// or without, as the other side of the comparison. Says how many records were made.
+// axl-ring-run on|off COMMAND...: runs a command in the guest with the trace ring of /dev/axl0 open
+// as the daemon opens it (all classes, counter samples each ms) but without a reader, so that a
+// measurement has the cost of the trace unit alone; or without the ring, for comparison. Prints the
+// number of records made.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What whole ticks make of a command: the same work on a clock that counts every ns and on one
-// whose ticks are longer than most commands. Each part of each command must be within the bounds
-// of docs/device-counters.md, and their sums must not lean to a side.
+// Rounding to whole ticks: the same work on a clock that counts every ns and on one whose ticks are
+// longer than most commands. Each part of each command must be within the bounds of
+// docs/device-counters.md, and their sums must not be biased.
 #include <cmath>
 #include <map>
 #include <utility>
@@ -76,7 +76,7 @@ TEST_CASE("parts of a command are whole ticks that miss little", "[counters]") {
     double over = 0, under = 0, sum = 0, should = 0;
     for (const auto& [key, is] : coarse) {
       const Parts& truth = fine.at(key);
-      // Rounding of the fine clock's own.
+      // The rounding of the fine clock itself.
       const double slack = 2 * ticks_per_ns + 1e-6;
       for (unsigned i = 0; i <= AXL_NUM_STALLS; i++) {
         const double error = is.part[i] - truth.part[i] * ticks_per_ns;
@@ -89,11 +89,11 @@ TEST_CASE("parts of a command are whole ticks that miss little", "[counters]") {
     CAPTURE(hz, sum, should);
     CHECK(over <= 1);
     CHECK(under < 2);
-    // Seen: up to 0.17 of a tick a command less than it should be, at 312.5 MHz. There each
-    // command begins with 37.5 ticks of dispatch, and what is owed longest gets the next tick that
-    // nobody else is owed more of: dispatch has 0.20 too much, and what came last, computing, goes
-    // without, since debts end with their command. All parts together lean by 0.01 at most.
-    // Rounded down, it would be half a tick.
+    // Observed: up to 0.17 tick per command below the true value, at 312.5 MHz. There each command
+    // begins with 37.5 ticks of dispatch, and a tick goes to the cause that has been owed longest:
+    // dispatch gets 0.20 too much, and the last cause, computing, too little, since debts end with
+    // their command. All parts together are biased by 0.01 at most. Rounding down would be biased
+    // by half a tick.
     const auto commands = static_cast<double>(coarse.size());
     CHECK(std::abs(sum - should) < 0.25 * commands);
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands side by side: who gets how much of DRAM and link, and what the lost
-// time is charged to.
+// Concurrent commands: how DRAM and link are shared, and which causes lost time is charged to.
 #include <map>
 
 #include "qemu-device/tests/device.h"
@@ -22,7 +21,7 @@ struct Fixture {
     dev.SetUpTrace(0, 8, AXL_REC_CLASS(AXL_REC_CMD));
     host = dev.Alloc(8 << 20);
   }
-  // Each command on a queue of its own, all at once; records by queue.
+  // Runs each command on its own queue, all at once; returns the records by queue.
   std::map<unsigned, axl_rec_cmd> Together(std::vector<axl_desc> commands) {
     for (unsigned q = 0; q < commands.size(); q++) {
       commands[q].job = ++job;
@@ -75,7 +74,7 @@ TEST_CASE("two streams share DRAM evenly, and both are charged to memory", "[sha
     CHECK(both[q].limiter == AXL_LIMIT_MEMORY);
     CHECK(both[q].stall[AXL_STALL_MEMORY] > 0.9 * Life(both[q]));
   }
-  // What one needs alone and cannot use is not taken from the other.
+  // A resource that only one of them can use is not taken from the other.
   CHECK(f.dev.Set("matrix-rate", 100));  // computes 60 % of the time, DRAM still sets the pace
   axl_rec_cmd busy = f.Together({Thin(32 << 20)})[0];
   CHECK(busy.stall[AXL_STALL_MEMORY] < 0.4 * Life(busy));
@@ -93,7 +92,7 @@ TEST_CASE("priority weighs in the sharing of DRAM", "[sharing]") {
   f.dev.W32(AXL_REG_CTX_PRIORITY(1), 1);  // twice the weight
   auto both = f.Together({Stream(0), Thin(32 << 20)});
   double alone = 4194304 / 8.0;
-  // The weighty one runs at 2/3; the other at 1/3 and alone at the end.
+  // The heavier one runs at 2/3, the other at 1/3 and alone at the end.
   CHECK(Life(both[1]) == Approx(1.5 * alone).epsilon(0.01));
   CHECK(Life(both[0]) == Approx(2 * alone).epsilon(0.01));
 }

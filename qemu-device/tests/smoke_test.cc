@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole path once: copy in, multiply, copy out, with semaphores between.
+// The whole path once: copy in, multiply, copy out, with semaphores in between.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each fault as a property on the command line: the same as at run time, from
-// the first command on.
+// Each fault as a property on the command line acts as at run time, from the first command on.
 #include "qemu-device/tests/device.h"
 #include "tests/catch.h"
 

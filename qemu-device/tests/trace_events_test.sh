@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# QEMU knows the device's trace events, and they say what happens to a device without a guest: resets.
+# QEMU knows the device's trace events, and they fire on resets of a device without a
+# guest.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=${REPO:-$(cd "$here/../.." && pwd)}

@@ -18,7 +18,7 @@ struct Fixture {
       dev.SetUpQueue(c, c, 9, 9);
     }
   }
-  // `n` one-command jobs on queue q; waits for the last.
+  // Runs `n` one-command jobs on queue q and waits for the last.
   void Jobs(unsigned q, uint32_t n) {
     axl_cqe cqe;
     for (uint32_t i = 0; i < n; i++) {
@@ -292,7 +292,7 @@ TEST_CASE("a ring goes on after a reset of the device", "[trace]") {
     CHECK(r[i].h.sequence == 10 + i);
     CHECK(r[i].job.job == 11 + i);
   }
-  // What does not fit is lost, before and after.
+  // Records that do not fit are lost, before the reset and after it.
   f.Jobs(0, 40);
   axl_trace_header before = resume(false);
   CHECK(before.produced == 39 + 32);
@@ -306,7 +306,7 @@ TEST_CASE("a ring goes on after a reset of the device", "[trace]") {
   CHECK(r[0].h.type == AXL_REC_LOSS);
   CHECK(r[0].loss.lost == 2);  // the record of those before went with the reset
   CHECK(r[0].h.sequence == 39 + 32 + 10);
-  // Indexes that cannot be true: a new ring.
+  // Impossible indexes make it a new ring.
   resume(true);
   CHECK(f.dev.R64(AXL_REG_TR_PRODUCED(0)) == 0);
   CHECK(f.dev.R64(AXL_REG_TR_LOST(0)) == 0);

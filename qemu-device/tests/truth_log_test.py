@@ -33,7 +33,7 @@ def section(page, title):
 
 
 def documented(page):
-    """What the page names of each kind; of `rest`, by kind."""
+    """The names that the document lists for each kind; those of `rest`, by kind."""
     names = {kind: set(re.findall(r"`(\w+)`", section(page, f"`{kind}`")))
              for kind in ("cmd", "doorbell", "job")}
     rest = section(page, "The rest")
@@ -60,7 +60,7 @@ def main():
     kinds = {line["t"] for line in lines}
     unknown = {(line["t"], field) for line in lines if line["t"] in names for field in line
                if field not in names[line["t"]] | {"t", "dev"}}
-    # What a fault hit depends on the fault.
+    # The fields of a fault depend on the fault.
     unknown = {(kind, field) for kind, field in unknown if kind != "fault"}
     commands = [line for line in lines if line["t"] == "cmd"]
     keys = [(line["dev"], line["job"], line["index"]) for line in commands]

@@ -22,15 +22,15 @@ class Workload {
   uint32_t Below(uint32_t n) { return static_cast<uint32_t>(rng_() % n); }
   bool Chance(unsigned percent) { return Below(100) < percent; }
 
-  // A random command that the device accepts. `sg_list` is where a scatter list
-  // may be put (entries are returned); 0 = none.
+  // Returns a random command that the device accepts. `sg_list` is the address for a
+  // scatter list, whose entries are returned; 0 = no list.
   axl_desc Next(uint64_t sg_list, std::vector<axl_sg>* entries);
 
  private:
   axl_desc Copy(uint64_t sg_list, std::vector<axl_sg>* entries);
   axl_desc Mul();
   axl_desc Vec();
-  uint64_t Memory(uint64_t bytes);  // device address with room for that much
+  uint64_t Memory(uint64_t bytes);  // allocates device memory
 
   std::mt19937 rng_;
   uint64_t host_, host_bytes_;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: what a command asks of each resource, computed once when it starts.
+ * axl: a command's demand on each resource, computed once when it starts.
  * docs/device-model.md has every formula of this file with its source.
  */
 #include "qemu-device/timing/timing.h"
@@ -75,7 +75,7 @@ static void axl_cost_copy(const AxlTiming *t, const struct axl_desc *d, const st
 
 /*
  * Weight-stationary array of R rows (K) and C columns (N): each tile of B is
- * loaded in R cycles behind the streaming of the one before it.
+ * loaded in R cycles while the previous tile streams.
  */
 static double axl_matmul_cycles(const AxlTiming *t, const struct axl_matmul *m)
 {
@@ -104,7 +104,7 @@ static double axl_vector_cycles(const AxlTiming *t, unsigned op, const struct ax
     unsigned levels = lanes > 1 ? 64 - __builtin_clzll(lanes - 1) : 0;
     uint64_t tree = axl_vector_cost[kind].reduction * levels;
 
-    /* Element-wise work on packed rows is one long row: no part-filled steps. */
+    /* Element-wise work on packed rows is one long row, without partly filled steps. */
     if (!row_wise && v->dst_stride == cols && (op == AXL_OP_VEC_FILL || v->src0_stride == cols)) {
         cols *= rows;
         rows = 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * axl: on-board DRAM. Counts the bursts, row hits, misses and conflicts of an
- * access pattern in closed form, run by run, and from them the time the DRAM is
- * busy with it. Rows are interleaved over the banks: bank = (addr / row) mod
- * banks. The controller streams each run in order and keeps rows open.
+ * access pattern in closed form, run by run, and computes the time that the
+ * DRAM is busy with it. Rows are interleaved over the banks: bank = (addr /
+ * row) mod banks. The controller streams each run in order and keeps rows open.
  *
- * Service time = the largest of
+ * The service time is the largest of
  *   data bus      bursts * burst_bytes / bandwidth
  *   activations   (misses + conflicts) * rrd
  *   fullest bank  its bursts' bus time + misses * miss + conflicts * conflict
@@ -28,7 +28,7 @@ void axl_dram_reset(AxlDram *d)
     }
 }
 
-/* `bursts` bursts of one row. */
+/* Counts `bursts` bursts of one row. */
 static inline void axl_dram_row(AxlTiming *t, AxlDramCount *n, uint64_t row_index, uint64_t bursts)
 {
     unsigned bank = row_index & (t->knob->dram_banks - 1);
@@ -50,7 +50,7 @@ static inline void axl_dram_row(AxlTiming *t, AxlDramCount *n, uint64_t row_inde
     t->dram.open_row[bank] = row;
 }
 
-/* One contiguous run of bytes. */
+/* Counts one contiguous run of bytes. */
 static void axl_dram_run(AxlTiming *t, AxlDramCount *n, uint64_t addr, uint64_t bytes)
 {
     unsigned burst_shift = __builtin_ctz(t->knob->dram_burst_bytes);
@@ -68,7 +68,7 @@ static void axl_dram_run(AxlTiming *t, AxlDramCount *n, uint64_t addr, uint64_t 
     }
     axl_dram_row(t, n, row, per_row - (first & (per_row - 1)));
     row++;
-    /* Whole passes over the banks: each bank opens one new row a pass. */
+    /* Whole passes over the banks: each bank opens one new row per pass. */
     if (last_row - row >= 2 * banks) {
         uint64_t passes;
 
@@ -106,7 +106,10 @@ static void axl_dram_pass(AxlTiming *t, AxlDramCount *n, const AxlOperand *o)
     }
 }
 
-/* From the second pass on each one finds the rows as the one before it did. */
+/*
+ * All passes after the first find the rows in the same state, so only one of
+ * them is computed.
+ */
 static void axl_dram_operand(AxlTiming *t, AxlDramCount *n, const AxlOperand *o)
 {
     AxlDramCount second = { 0 };
@@ -127,7 +130,7 @@ static void axl_dram_operand(AxlTiming *t, AxlDramCount *n, const AxlOperand *o)
     }
 }
 
-/* The table rows a gather will fetch, as its indices are now. */
+/* The table rows that a gather will fetch with the present indices. */
 static uint64_t axl_dram_gather(AxlTiming *t, AxlDramCount *n, const struct axl_vector *v)
 {
     uint64_t bytes = (uint64_t)v->cols * sizeof(float), useful = 0;

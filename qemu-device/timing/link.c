@@ -61,7 +61,7 @@ static bool axl_link_flits(const AxlTiming *t)
     return t->link.gen >= 6;
 }
 
-/* Completions that answer one request. */
+/* Number of completions that answer one request. */
 static uint64_t axl_link_cplds(const AxlTiming *t, uint64_t addr, uint64_t bytes)
 {
     uint64_t rcb = t->knob->pcie_rcb;
@@ -102,8 +102,9 @@ void axl_link_wire(const AxlTiming *t, AxlTlps *n, uint64_t read_bytes, uint64_t
 }
 
 /*
- * Reads with `tags` requests outstanding: request k goes out when k - tags has
- * come back. Time beyond the first round trip, or 0 if tags do not limit.
+ * Reads with `tags` requests outstanding: request k is sent when request k -
+ * tags has returned. Returns the time beyond the first round trip, or 0 if tags
+ * do not limit.
  */
 double axl_link_tag_ns(const AxlTiming *t, uint64_t reads, double each_ns)
 {

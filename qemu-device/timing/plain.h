@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: what plain C lacks. The timing model, the values of the knobs, the memory and the decoder
- * include no header of QEMU; where QEMU's were included first, its own definitions stand.
+ * axl: definitions that plain C lacks. The timing model, the values of the
+ * knobs, the memory and the decoder include no QEMU header; if QEMU's headers
+ * were included first, their definitions are used.
  */
 #ifndef AXL_TIMING_PLAIN_H
 #define AXL_TIMING_PLAIN_H

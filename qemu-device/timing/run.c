@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the command that an engine runs: its phases, its progress, and what its
- * time is charged to.
+ * axl: the command that an engine runs: its phases, its progress, and the
+ * causes that its time is charged to.
  *
- * A running command owes time to its causes: to one of them, or while it streams
- * to computing and to the resource that limits it. Each whole tick is charged to
- * the cause that is owed most. So a command's ticks of a cause differ from the
- * time that it took by less than two, however often causes and shares change.
+ * A running command owes time to one cause or, while it streams, to computing
+ * and to the resource that limits it. Each whole tick is charged to the cause
+ * that is owed most, so a command's ticks of a cause differ from the actual
+ * time by less than two, however often causes and shares change.
  */
 #include "qemu-device/timing/timing.h"
 
@@ -73,7 +73,7 @@ AxlNext axl_run_next(AxlRun *r, int64_t *ns)
     }
 }
 
-/* What the present phase is charged to. */
+/* The cause that the present phase is charged to. */
 static unsigned axl_run_cause(const AxlRun *r)
 {
     switch (r->phase) {
@@ -91,8 +91,9 @@ static unsigned axl_run_cause(const AxlRun *r)
 }
 
 /*
- * n whole ones to those that are owed most, beginning with `first` among equals. Most of
- * what is owed at once; the rest one by one, which is little, for as much is owed as is dealt.
+ * Deals n whole ticks to the causes that are owed most, beginning with `first`
+ * among equals. Most of the amount is dealt at once and the rest one by one.
+ * The rest is small, since the amounts owed add up to what is dealt.
  */
 static void axl_deal(double *owed, uint64_t n, unsigned first, uint64_t *dealt)
 {
@@ -116,7 +117,7 @@ static void axl_deal(double *owed, uint64_t n, unsigned first, uint64_t *dealt)
     }
 }
 
-/* Amounts up to the command's progress; all of it at 1. */
+/* Tallies the amounts up to the command's progress; everything at progress 1. */
 static void axl_work_tally(AxlWork *w, AxlCharge *charge)
 {
     for (unsigned t = 0; t < AXL_NUM_TALLIES; t++) {
@@ -205,7 +206,10 @@ int64_t axl_run_least_end(const AxlTiming *t, const AxlRun *r, int64_t due, int6
     case AXL_PHASE_LATENCY_MEMORY:
         return due + axl_at_least(alone_ns);
     default:
-        /* Streaming: as now until the next event, then perhaps as if alone. */
+        /*
+         * Streaming: at the present rate until the next event, then at best as
+         * if alone.
+         */
         if (due <= next) {
             return due;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: what a copy covers on the bus, run by run: rows of host memory, or of
- * the stream that a scatter list makes. The cost model and the copy itself walk
+ * axl: the contiguous runs of a copy on the bus: rows of host memory, or of the
+ * stream that a scatter list describes. The cost model and the copy itself walk
  * the same runs.
  */
 #include "qemu-device/timing/timing.h"
@@ -12,7 +12,7 @@ typedef struct AxlSgCursor {
     uint64_t base; /* stream offset of the entry's first byte */
 } AxlSgCursor;
 
-/* One row of the stream; rows come in rising order, so the cursor only advances. */
+/* One row of the stream; rows come in ascending order, so the cursor only advances. */
 static bool axl_copy_sg_row(AxlSgCursor *at, uint64_t offset, uint64_t bytes, uint64_t device,
                             AxlCopyRun run, void *opaque)
 {

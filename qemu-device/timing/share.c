@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: how fast the running commands go, together.
+ * axl: the rates of all running commands.
  *
- * While commands stream they share DRAM and both directions of the link. Each
- * one's progress per ns grows, in proportion to its priority's weight over its
- * dominant demand, until something it uses is used up (progressive filling:
- * weighted max-min fairness of the dominant share). What stopped it is what its
- * lost time is charged to. Rates change only when a command starts or ends, or
- * a property changes: no work per burst or TLP.
+ * While commands stream they share DRAM and both directions of the link. The
+ * progress per ns of each grows, in proportion to its priority's weight over
+ * its dominant demand, until a resource that it uses is exhausted (progressive
+ * filling: weighted max-min fairness of the dominant share). Its lost time is
+ * charged to that resource. Rates change only when a command starts or ends, or
+ * a property changes, so there is no work per burst or TLP.
  */
 #include "qemu-device/timing/timing.h"
 
@@ -167,7 +167,7 @@ bool axl_run_uses(const AxlRun *r, bool rx)
     return axl_run_streams(r) && *axl_run_bytes(r, rx) != 0;
 }
 
-/* What streams the same way gives up the small transfer's time. */
+/* A run that streams in the same direction is delayed by the small transfer's time. */
 bool axl_run_delay(AxlRun *r, uint64_t wire_bytes, bool rx)
 {
     if (r->work->progress >= 1 - 1e-6) {

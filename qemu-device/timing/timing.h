@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * axl: the timing model. How long each part of a command takes, what it transfers and what its
- * time is charged to, as docs/device-model.md states it. Plain C without any header of QEMU, no
- * state but what it is given; tested alone in timing/tests.
+ * axl: the timing model: how long each part of a command takes, what it
+ * transfers and which cause its time is charged to, as specified in
+ * docs/device-model.md. Plain C without QEMU headers and without state of its
+ * own; timing/tests tests it alone.
  *
  *   link.c   TLPs and wire bytes, rate of the link, latencies
  *   dram.c   bursts, rows, banks
@@ -31,7 +32,7 @@ extern "C" {
 
 #define AXL_MAX_OPERANDS 4
 
-/* What an engine's time is charged to: enum axl_stall, then computing. */
+/* The causes that an engine's time is charged to: enum axl_stall, then computing. */
 #define AXL_CAUSE_BUSY  AXL_NUM_STALLS
 #define AXL_NUM_CAUSES  (AXL_NUM_STALLS + 1)
 
@@ -45,7 +46,7 @@ typedef struct AxlLink {
 } AxlLink;
 
 typedef struct AxlDram {
-    int64_t open_row[AXL_MAX_BANKS]; /* the row each bank holds open, -1 = none */
+    int64_t open_row[AXL_MAX_BANKS]; /* the open row of each bank, -1 = none */
 } AxlDram;
 
 typedef struct AxlTiming {
@@ -71,7 +72,7 @@ typedef struct AxlOperand {
     bool write;
 } AxlOperand;
 
-/* What a command asks of each resource. */
+/* The demand of a command on each resource. */
 typedef struct AxlDemand {
     double cycles;     /* of the engine's own clock, at full rate */
     double rate;       /* share of the nominal rate the knob leaves, 1.0 = all */
@@ -103,7 +104,7 @@ enum {
     AXL_NUM_TALLIES,
 };
 
-/* One command as the model sees it, all zeros before it is decoded. */
+/* One command as the model sees it; all zeros before it is decoded. */
 typedef struct AxlWork {
     AxlOperand operand[AXL_MAX_OPERANDS];
     unsigned operands;
@@ -116,7 +117,7 @@ typedef struct AxlWork {
     bool hung;         /* a fault keeps it from ending */
     uint64_t total[AXL_NUM_TALLIES];
     uint64_t done[AXL_NUM_TALLIES];
-    /* Time by cause; what is not charged yet, for want of a whole tick or ns. */
+    /* Charged time by cause; the owed time is not yet a whole tick or ns. */
     uint64_t ticks[AXL_NUM_CAUSES];
     int64_t ns[AXL_NUM_CAUSES];
     double owed_ticks[AXL_NUM_CAUSES], owed_ns[AXL_NUM_CAUSES];
@@ -130,49 +131,60 @@ typedef struct AxlTlps {
     uint64_t rx_wire, tx_wire;
 } AxlTlps;
 
-/* The link as the knobs say now; true if speed or width are others than before. */
+/* Updates the link from the knobs; returns true if speed or width changed. */
 bool axl_link_update(AxlTiming *t);
 bool axl_link_down(const AxlTiming *t, int64_t now_ns);
 void axl_link_read_tlps(const AxlTiming *t, AxlTlps *n, uint64_t addr, uint64_t bytes);
 void axl_link_write_tlps(const AxlTiming *t, AxlTlps *n, uint64_t addr, uint64_t bytes);
-/* Adds the wire bytes of TLPs that carry so much payload. */
+/* Adds the wire bytes of TLPs that carry this much payload. */
 void axl_link_wire(const AxlTiming *t, AxlTlps *n, uint64_t read_bytes, uint64_t write_bytes);
-/* Reads with a limited number of tags: time beyond the first round trip, 0 = no limit. */
+/*
+ * Extra time of reads with a limited number of tags, beyond the first round
+ * trip; 0 = no limit.
+ */
 double axl_link_tag_ns(const AxlTiming *t, uint64_t reads, double each_ns);
-/* A small read from request to last byte; a small posted write until it arrives. */
+/*
+ * Duration of a small read until its last byte, and of a small posted write
+ * until it arrives.
+ */
 int64_t axl_link_read_ns(const AxlTiming *t, uint64_t bytes);
 int64_t axl_link_post_ns(const AxlTiming *t, uint64_t bytes);
 
 /* ---- dram.c --------------------------------------------------------------------------------- */
 
 void axl_dram_reset(AxlDram *d);
-/* Streams a command's operands, and the rows that a gather reads (v, else NULL): adds to the
- * totals, returns the service time in ns. */
+/*
+ * Streams a command's operands, and the rows that a gather reads (v, else
+ * NULL). Adds to the totals and returns the service time in ns.
+ */
 double axl_dram_cost(AxlTiming *t, AxlWork *w, const struct axl_vector *v);
 
 /* ---- runs.c --------------------------------------------------------------------------------- */
 
 /* One contiguous run of a copy; false ends the walk. */
 typedef bool (*AxlCopyRun)(void *opaque, uint64_t host, uint64_t device, uint64_t bytes);
-/* sg: the scatter list, checked, or NULL. False as soon as a run says so. */
+/* sg is the checked scatter list or NULL. Returns false as soon as a run does. */
 bool axl_copy_walk(const struct axl_copy *c, const struct axl_sg *sg, AxlCopyRun run, void *opaque);
 
 /* ---- cost.c --------------------------------------------------------------------------------- */
 
-/* Cheap lower bounds, known from the descriptor alone. */
+/* Computes cheap lower bounds from the descriptor alone. */
 void axl_cost_least(const AxlTiming *t, const struct axl_desc *d, AxlWork *w);
-/* When it starts: the demand and the totals. Leaves the DRAM's rows as it does. */
+/*
+ * Computes the demand and the totals at the start. The state of DRAM rows is
+ * left as after it.
+ */
 void axl_cost(AxlTiming *t, const struct axl_desc *d, const struct axl_sg *sg, AxlWork *w);
-/* Its scatter list of so many entries was read: the data's latency comes after that. */
+/* Accounts for reading a scatter list of that many entries, before the data's latency. */
 void axl_cost_list(const AxlTiming *t, AxlWork *w, uint32_t entries);
 double axl_cycle_ns(const AxlTiming *t);
 /* The engine's own time at full speed, without throttling. */
 double axl_cycles_ns(const AxlTiming *t, const AxlDemand *d);
-/* Streaming takes no less even with the chip to itself. */
+/* Lower bound of the streaming time, with exclusive use of the chip. */
 double axl_alone_ns(const AxlTiming *t, const AxlDemand *d);
-/* Whole ns of an interval that may have been rounded otherwise elsewhere. */
+/* Rounds an interval down to ns, safe against different rounding elsewhere. */
 int64_t axl_at_least(double ns);
-/* The least that a command will run, from its start, known from axl_cost_least(). */
+/* Lower bound of a command's run time, from axl_cost_least(). */
 int64_t axl_least_ns(const AxlTiming *t, const struct axl_desc *d, const AxlWork *w);
 
 /* ---- run.c ---------------------------------------------------------------------------------- */
@@ -186,25 +198,25 @@ typedef enum AxlPhase {
     AXL_PHASE_HUNG,
 } AxlPhase;
 
-/* What an engine runs. */
+/* The command that an engine runs. */
 typedef struct AxlRun {
     AxlWork *work; /* NULL: nothing */
     AxlPhase phase;
     unsigned priority; /* 0 to 3: weight 2^priority */
-    /* While it streams, as of the last axl_share(): */
+    /* Valid while it streams, as of the last axl_share(): */
     double rate;       /* progress per ns */
     double busy_share; /* of the time in which it computes */
     unsigned cause;    /* of the rest */
     int64_t end_ns;    /* if nothing changes, AXL_NEVER = not */
 } AxlRun;
 
-/* What has passed, to be counted: time by cause, amounts. */
+/* Time by cause and amounts that have to be added to the counters. */
 typedef struct AxlCharge {
     uint64_t ticks[AXL_NUM_CAUSES];
     uint64_t amount[AXL_NUM_TALLIES];
 } AxlCharge;
 
-/* The first phase begins: how long it takes. */
+/* Starts the first phase; returns its duration. */
 int64_t axl_run_start(const AxlTiming *t, AxlRun *r, AxlWork *w);
 
 typedef enum AxlNext {
@@ -213,32 +225,35 @@ typedef enum AxlNext {
     AXL_NEXT_HUNG,
     AXL_NEXT_END,
 } AxlNext;
-/* A phase ended. */
+/* Ends a phase. */
 AxlNext axl_run_next(AxlRun *r, int64_t *ns);
 void axl_run_stop(AxlRun *r);
 
-/* An interval of `elapsed` ticks passed, of which `ticks` whole ones are to be charged. */
+/* Charges an interval of `elapsed` ticks, of which `ticks` whole ones are due. */
 void axl_run_elapse(AxlRun *r, double elapsed, uint64_t ticks, int64_t ns, AxlCharge *charge);
-/* The same for a command that waited for semaphores before an idle engine. */
+/* The same for a command that waited for semaphores in front of an idle engine. */
 void axl_work_waited(AxlWork *w, uint64_t ticks, int64_t ns);
-/* It ended: whatever is left of its amounts. */
+/* Charges the rest of the amounts when the command ends. */
 void axl_work_finish(AxlWork *w, AxlCharge *charge);
-/* What set the pace for the largest part of end - head: a cause, and as enum axl_limiter. */
+/*
+ * The cause that set the pace for the largest part of end - head, and as enum
+ * axl_limiter.
+ */
 unsigned axl_work_limiting_cause(const AxlWork *w);
 unsigned axl_work_limiter(const AxlWork *w);
 /*
- * When what runs ends, at the earliest: its present phase ends at `due`, it was accounted up to
- * `accounted_ns`, nothing changes before `next`.
+ * Lower bound of the time when the run ends: its present phase ends at `due`,
+ * it was accounted up to `accounted_ns`, nothing changes before `next`.
  */
 int64_t axl_run_least_end(const AxlTiming *t, const AxlRun *r, int64_t due, int64_t next,
                           int64_t accounted_ns);
 
 /* ---- share.c -------------------------------------------------------------------------------- */
 
-/* Rates, causes and ends of everything that streams, from now on. Engines without are skipped. */
+/* Sets rates, causes and ends of everything that streams. Idle engines are skipped. */
 void axl_share(const AxlTiming *t, AxlRun *const run[], unsigned count, int64_t now_ns);
 bool axl_run_streams(const AxlRun *r);
-/* A small transfer of that direction goes first; false: no effect on this run. */
+/* Delays the run by a small transfer in that direction; false = no effect on this run. */
 bool axl_run_delay(AxlRun *r, uint64_t wire_bytes, bool rx);
 bool axl_run_uses(const AxlRun *r, bool rx);
 

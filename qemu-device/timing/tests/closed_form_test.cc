@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `make bench BENCH=model` measures through QEMU, of the model alone.
+// The cases of `make bench BENCH=model`, run on the timing model alone.
 #include "qemu-device/timing/tests/model.h"
 #include "tests/catch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timing model driven alone, as the front end of the device drives it: no QEMU, no rings, no
+// Drives the timing model alone, as the device's front end does: no QEMU, no rings, no
 // registers. Each engine runs at most one command.
 #ifndef QEMU_DEVICE_TIMING_TESTS_MODEL_H_
 #define QEMU_DEVICE_TIMING_TESTS_MODEL_H_
@@ -28,15 +28,16 @@ class Model {
   int64_t now() const { return now_; }
   AxlRun& run(unsigned engine) { return run_[engine]; }
 
-  // A property of the device by its name; false if there is none.
+  // Sets a property of the device by its name; returns false if it does not exist.
   bool Set(const std::string& property, int64_t value);
-  // A command starts now, on its engine. False: the decoder refuses it.
+  // Starts a command now, on its engine. Returns false if the decoder refuses it.
   bool Start(const axl_desc& d, const std::vector<axl_sg>& list = {}, unsigned priority = 0);
-  // Until the next phase of any command ends, or `until_ns`. False when nothing runs any more.
+  // Runs until the next phase of any command ends, or `until_ns`. Returns false when
+  // idle.
   bool Step(int64_t until_ns = AXL_NEVER);
-  // To the end of everything that runs.
+  // Runs until everything has ended.
   void Finish();
-  // A small transfer passes, as descriptors and records do.
+  // Models a small transfer, such as descriptors and records.
   void Traffic(uint64_t wire_bytes, bool rx);
 
   struct Ended {

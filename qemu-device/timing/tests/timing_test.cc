@@ -196,7 +196,7 @@ TEST_CASE("a small transfer takes its time from what streams that way", "[timing
   const int64_t alone = ends(0, true);
   CHECK(static_cast<double>(ends(10000, true) - alone) ==
         Approx(10000 * link.timing().link.rx_ns_per_byte).margin(1));
-  CHECK(ends(100, false) - alone == 0);  // there is room for it
+  CHECK(ends(100, false) - alone == 0);  // the link has spare capacity
 }
 
 TEST_CASE("a list is read before the data", "[timing]") {
@@ -212,7 +212,7 @@ TEST_CASE("a list is read before the data", "[timing]") {
   model.Finish();
   const double one = Life("", CopyIn(kHost, 0, 8192, 1));
   CHECK(model.ended(AXL_ENGINE_H2D).life_ns() == Approx(one + kReadNs + 3).margin(2));
-  // Pages that are one run in host memory make no difference to the data.
+  // Pages that are contiguous in host memory do not change the data.
   CHECK(model.ended(AXL_ENGINE_H2D).amounts[AXL_T_MRD] == 8192 / 512);
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("a scratchpad port has its own bandwidth, and DRAM is left alone", "[t
   CHECK(e.life_ns() == kDispatchNs + kDramNs + 2 * 65536 * 4);
 }
 
-// Whatever happens at whatever time: all time is charged once, no bound is too late.
+// At any time and in any order: all time is charged once, no bound is too late.
 TEST_CASE("conservation and lower bounds under random traffic", "[timing]") {
   for (uint32_t seed = 0; seed < 200; seed++) {
     std::mt19937 random(seed);
