@@ -12,10 +12,9 @@
 #include "daemon/bpf/stack.bpf.h"
 
 /*
- * Sends the text behind a static string's address once for each process image.
- * The record goes out before the key is set: a second thread may then send it
- * twice, but no event can overtake its name. If the page is not in memory yet,
- * nothing is sent; the daemon reads the process' memory instead.
+ * Sends the text at a static string's address once for each process image. The record is sent
+ * before the key is set: a second thread may send it twice, but no event can precede its name. If
+ * the page is not in memory yet, nothing is sent and the daemon reads the process' memory instead.
  */
 static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns)
 {
@@ -40,7 +39,7 @@ static __always_inline void intern(__u32 generation, __u64 address, __u64 now_ns
 	submit(record);
 }
 
-/* The filter of the programs below: what comes by shared memory does not come twice. */
+/* The filter of the programs below. Processes whose events arrive by shared memory are excluded. */
 static __always_inline struct act_tracked *probed(void)
 {
 	struct act_tracked *process = current_tracked();
@@ -74,7 +73,7 @@ int BPF_USDT(ring_ready, __u64 address, __u64 bytes, __u32 version)
 	return emit_ring(ACT_RING_READY, address, bytes, version);
 }
 
-/* The thread has blocked the signal, and takes it before it goes on. */
+/* The thread has blocked the signal, and takes it before it continues. */
 SEC("usdt")
 int BPF_USDT(ring_wanted)
 {

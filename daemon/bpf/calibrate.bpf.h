@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Programs that the daemon runs on itself before a recording, to learn what an event costs in
- * this kernel: they do what the others do for an event, and discard it.
+ * Programs that the daemon runs on itself before a recording, to measure the cost of an event in
+ * this kernel: they do the same work as the others and discard the record.
  */
 #ifndef DAEMON_BPF_CALIBRATE_BPF_H_
 #define DAEMON_BPF_CALIBRATE_BPF_H_
@@ -10,7 +10,7 @@
 
 #include <bpf/usdt.bpf.h>
 
-/* Counts like the hops, and is never read. */
+/* Counts like `hops`, but is never read. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -25,7 +25,9 @@ static __always_inline void calibrate_event(__u64 first, __u64 second)
 	__u32 zero = 0;
 	__u64 now_ns;
 
-	/* The daemon is nobody's tracked process: a look that finds nothing costs as much. */
+	/*
+	 * The daemon is not a tracked process; a failed look-up costs as much as a successful one.
+	 */
 	if (current_tracked())
 		return;
 	now_ns = bpf_ktime_get_ns();
@@ -48,7 +50,7 @@ static __always_inline void calibrate_event(__u64 first, __u64 second)
 	bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
 }
 
-/* On a tracepoint that the daemon itself can fire. */
+/* On a tracepoint that the daemon can fire itself. */
 SEC("raw_tp/task_rename")
 int calibrate_tracepoint(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -57,7 +59,7 @@ int calibrate_tracepoint(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* On a probe in the daemon, with the arguments of a call's begin. */
+/* On a probe in the daemon, with the arguments of the begin of a call. */
 SEC("usdt")
 int BPF_USDT(calibrate_usdt, const char *name, __u64 correlation, __u64 bytes, __u32 stream)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Maps, the process filter and record reservation, shared by all programs.
- * Declares the few kernel fields it needs itself, so that
- * building does not depend on the build host's kernel.
+ * Maps, the process filter and record reservation, shared by all programs. The few kernel fields
+ * needed are declared here, so that building does not depend on the build host's kernel.
  */
 #ifndef DAEMON_BPF_COMMON_BPF_H_
 #define DAEMON_BPF_COMMON_BPF_H_
@@ -71,26 +70,26 @@ struct task_struct {
 const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
 const volatile __u32 owner_uid = ACT_ANY_USER;
-/* Which devices are recorded, by number. */
+/* The devices to record, by number. */
 const volatile __u32 device_mask = ~0u;
 
-/* The daemon sleeps until so much waits in the ring, or its slow tick comes. */
+/* The daemon sleeps until the ring contains this many bytes, or until its slow tick. */
 const volatile __u64 wake_bytes = 1 << 22;
 
 /*
- * Some CPU found the ring filled to wake_bytes: the next record wakes the daemon,
- * once, until it has drained the ring and sets awake to 0 again.
+ * Set when a CPU found wake_bytes in the ring: the next record wakes the daemon once. The daemon
+ * sets it to 0 after draining the ring.
  */
 __u32 awake = 0;
 __u32 wake_wanted = 0;
 
-/* See client_owner(): the client that was last found, and its process. */
+/* A cache of client_owner(): the last client found, and its process. */
 __u64 last_owner = 0;
 
-/* Programs that tracked processes have run so far. */
+/* Number of programs that tracked processes have executed so far. */
 __u32 last_image = 0;
 
-/* How many events of a CPU and hop go by between two looks at the ring's filling. */
+/* Each CPU checks the ring's fill level once per this many events of a hop. */
 #define WAKE_CHECK_EVENTS 64
 
 struct {
@@ -114,8 +113,8 @@ struct {
 } ringed SEC(".maps");
 
 /*
- * Whose the driver's clients are, of recorded processes: what a process opens while it is recorded
- * is noted here, what it had opened before by the daemon. No client is another process's later.
+ * The owners of the driver's clients. Clients that a process opens while it is recorded are added
+ * by a program, earlier ones by the daemon. A client number is never reused.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -131,7 +130,7 @@ struct {
 	__type(value, __u8);
 } names SEC(".maps");
 
-/* Which process a hardware context was given to, or last completed there; 0 = not a tracked one. */
+/* The process that last got a hardware context or completed a job in it; 0 = not a tracked one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -141,8 +140,8 @@ struct {
 } context_owner SEC(".maps");
 
 /*
- * An event of this hop of which no record can be made. Counters are added to atomically: an
- * interrupt may run another program on this CPU between the two halves of an increment.
+ * Counts an event of this hop for which no record can be made. The counters are updated atomically,
+ * because an interrupt may run another program on this CPU in the middle of an increment.
  */
 static __always_inline void count_lost(__u32 hop, __u64 now_ns)
 {
@@ -154,7 +153,7 @@ static __always_inline void count_lost(__u32 hop, __u64 now_ns)
 	note_lost(&counts->lost, now_ns);
 }
 
-/* Room in the ring for one record, or NULL with the loss counted. */
+/* Reserves space in the ring for a record; returns NULL and counts the loss if there is none. */
 static __always_inline void *reserve(__u64 bytes, __u32 hop, __u64 now_ns)
 {
 	struct act_counts *counts = bpf_map_lookup_elem(&hops, &hop);
@@ -185,7 +184,7 @@ static __always_inline void submit(void *record)
 	bpf_ringbuf_submit(record, flags);
 }
 
-/* For what cannot wait for the daemon's next look. */
+/* For records that cannot wait until the daemon's next poll. */
 static __always_inline void submit_now(void *record)
 {
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
@@ -221,15 +220,15 @@ static __always_inline void emit_process(__u32 pid, __u32 tid, __u32 what, __u32
 }
 
 /*
- * Of a process and the program that it runs. Of no other one before: numbers of processes come
- * again, and what was said of one that is gone must not be taken for said of this one.
+ * Numbers a process image uniquely. Pids are reused, and facts about an earlier process with the
+ * same pid must not be applied to this one.
  */
 static __always_inline __u32 next_generation(void)
 {
 	return __sync_fetch_and_add(&last_image, 1) + 1;
 }
 
-/* The filter: the current process' entry if it is to be recorded. */
+/* The filter: the current process' entry if it is recorded. */
 static __always_inline struct act_tracked *current_tracked(void)
 {
 	__u32 pid = current_id() >> 32;

@@ -2,10 +2,9 @@
 /*
  * Programs on the driver's tracepoints (system axl, kmod/axl_trace_*.h).
  *
- * They are raw tracepoints: arguments by position, as in TP_PROTO. All are
- * scalars, so nothing would be gained from BTF types, and the same programs
- * work whether or not the module carries BTF. The kernel refuses to attach a
- * program that reads more arguments than the tracepoint has.
+ * They are raw tracepoints: arguments by position, as in TP_PROTO. All are scalars, so BTF types
+ * would have no advantage, and the same programs work whether or not the module has BTF. The kernel
+ * refuses to attach a program that reads more arguments than the tracepoint has.
  */
 #ifndef DAEMON_BPF_DRIVER_BPF_H_
 #define DAEMON_BPF_DRIVER_BPF_H_
@@ -42,7 +41,7 @@ static __always_inline void set_owner(void *map, __u32 key, __u32 pid)
 		*owner = pid;
 }
 
-/* Whose device records without a process number are. */
+/* Notes the owner of a context, for device records without a process number. */
 static __always_inline void note_owner(__u32 dev, __u32 context, __u32 pid)
 {
 	if (dev < ACT_MAX_DEVICES && context < AXL_MAX_CONTEXTS)
@@ -82,7 +81,7 @@ static __always_inline struct act_host *host_record(__u64 now_ns, __u32 kind, __
 	return record;
 }
 
-/* Most events: arguments dev, ctx, queue, job, seq, correlation. */
+/* For most events: arguments dev, ctx, queue, job, seq, correlation. */
 static __always_inline int job_event_at(struct bpf_raw_tracepoint_args *ctx, __u64 time_ns,
 					__u32 kind, __u64 arg0, __u64 arg1)
 {
@@ -108,9 +107,9 @@ static __always_inline int job_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 }
 
 /*
- * The recorded process that opened the file by which a job or wait came, 0 = none: the upper half
- * of its id is the driver's word for that. Jobs come in runs of one client, and need no look-up
- * then.
+ * The recorded process that opened the file through which a job or wait came, 0 = none. The driver
+ * guarantees the upper half of the id. Jobs come in runs of one client, which need only one
+ * look-up.
  */
 static __always_inline __u32 client_owner(__u64 correlation)
 {
@@ -133,16 +132,16 @@ int axl_client(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 client = ARG32(1), pid = current_id() >> 32;
 
-	/* What is closed may still have jobs under way. */
+	/* A closed client may still have jobs in flight. */
 	if (ARG32(2) && current_tracked())
 		bpf_map_update_elem(&clients, &client, &pid, BPF_ANY);
 	return 0;
 }
 
 /*
- * (where, job_cmds, seq, correlation, tid_pid, copy_bytes, device_ticks, submit_ns,
- * doorbell_ns, submit_end_ns, irq_ns, complete_ns), mostly in interrupt context. It stands for
- * axl_submit, axl_doorbell, axl_submit_end, axl_irq and axl_complete.
+ * (where, job_cmds, seq, correlation, tid_pid, copy_bytes, device_ticks, submit_ns, doorbell_ns,
+ * submit_end_ns, irq_ns, complete_ns), mostly in interrupt context. It replaces axl_submit,
+ * axl_doorbell, axl_submit_end, axl_irq and axl_complete.
  */
 SEC("raw_tp/axl_job")
 int axl_job(struct bpf_raw_tracepoint_args *ctx)
@@ -159,7 +158,7 @@ int axl_job(struct bpf_raw_tracepoint_args *ctx)
 	if (!record)
 		return 0;
 	record->h.time_ns = ARG64(11);
-	/* The driver's numbers are the machine's. */
+	/* The driver's pids are those of the initial pid namespace. */
 	record->h.pid = pid_ns ? pid : ARG64(4) >> 32;
 	record->h.tid = pid_ns ? 0 : ARG32(4);
 	record->h.type = ACT_JOB;
@@ -180,8 +179,8 @@ int axl_job(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns, ret): two events, as
- * those that were accepted have.
+ * (dev, ctx, queue, job, seq, correlation, num_cmds, copy_bytes, host_ns, ret): two events, as for
+ * an accepted submission.
  */
 SEC("raw_tp/axl_refuse")
 int axl_refuse(struct bpf_raw_tracepoint_args *ctx)
@@ -246,7 +245,7 @@ static __always_inline int dma_event(struct bpf_raw_tracepoint_args *ctx, __u32 
 	record->context = ARG32(1);
 	record->correlation = ARG64(5);
 	record->arg0 = ARG64(3);
-	/* enum dma_data_direction has 0 for both, the stream 3. */
+	/* enum dma_data_direction has 0 for both directions, the stream 3. */
 	record->arg1 = ARG32(4) ? ARG32(4) : 3;
 	submit(record);
 	return 0;
@@ -272,7 +271,7 @@ int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
 	__u32 pid = process ? current_id() >> 32 : 0;
 	struct act_host *record;
 
-	/* A context that is released keeps its owner for what is still under way. */
+	/* A released context keeps its owner for jobs that are still in flight. */
 	if (ARG32(2))
 		note_owner(ARG32(0), ARG32(1), pid);
 	if (!process)
@@ -282,7 +281,7 @@ int axl_ctx(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	record->context = ARG32(1);
 	record->arg0 = ARG32(2);
-	/* Before its first job the daemon looks which library its calls go through. */
+	/* Before the first job the daemon checks which library the process' calls go through. */
 	if (ARG32(2) && !bpf_map_lookup_elem(&ringed, &pid))
 		submit_now(record);
 	else
@@ -307,7 +306,7 @@ int axl_buf(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The rest concern a context, or (context 0xffffffff) the whole device and everyone who uses it. */
+/* The rest concern a context, or (context 0xffffffff) the whole device and all of its users. */
 static __always_inline int device_event(__u32 kind, __u32 dev, __u32 context, __u32 queue,
 					__u32 job, __u64 arg0, __u64 arg1)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * API calls as the daemon's programs record them, as fast as a processor makes them: for
- * daemon/testing/bpf_flood.cc, which runs them with the maps of a daemon that records.
+ * Generates API call records as fast as a processor can, for daemon/testing/bpf_flood.cc, which
+ * runs this with the maps of a recording daemon.
  */
 #include "daemon/bpf/common.bpf.h"
 
@@ -43,7 +43,7 @@ int run_flood(struct flood *context)
 {
 	struct flood flood = *context;
 
-	/* The daemon clears its own mark, not this object's. */
+	/* The daemon clears `awake` of its own object, not this one's. */
 	awake = 0;
 	bpf_loop(flood.calls, one_call, &flood, 0);
 	return 0;

@@ -5,7 +5,7 @@
 
 #include "daemon/bpf/kernel.bpf.h"
 
-/* In which of them the kernel keeps it differs by version. */
+/* The variable that contains it differs between kernel versions. */
 #ifdef __TARGET_ARCH_x86
 struct pcpu_hot {
 	int preempt_count;

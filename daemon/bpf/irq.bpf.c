@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Time of interrupt handlers and softirqs, summed up by CPU and number. Nothing is
- * recorded event by event. Loads on Linux 6.1 and later.
+ * Time of interrupt handlers and softirqs, summed by CPU and number, without a record per event.
+ * Loads on Linux 6.1 and later.
  */
 #include "daemon/bpf/kernel.bpf.h"
 #include "daemon/bpf/irq_records.h"
 
 struct irqaction;
 
-/* What is under way on a CPU: a softirq, and a handler perhaps on top of it. */
+/* What a CPU runs at the moment: a softirq, and perhaps a handler that interrupted it. */
 struct under_way {
-	__u64 hard_ns; /* began; 0 = none */
+	__u64 hard_ns; /* start time; 0 = none */
 	__u64 soft_ns;
 	__u64 hard_in_soft_ns;
 };
@@ -29,9 +29,11 @@ struct {
 	__type(value, struct act_irq_sums);
 } interrupt_sums SEC(".maps");
 
-/* The daemon counts its looks here: each has the longest ones since the one before. */
+/*
+ * The daemon increments this at each poll, so that each poll has the longest times since the last.
+ */
 __u64 epoch = 1;
-/* Interrupts that found no room in that map. */
+/* Interrupts that did not fit into that map. */
 __u64 no_room = 0;
 
 static __always_inline struct under_way *own(void)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/*
- * The maps of irq.bpf.c. Shared with daemon/sources; the only definition.
- */
+/* The maps of irq.bpf.c, shared with daemon/sources. */
 #ifndef DAEMON_BPF_IRQ_RECORDS_H_
 #define DAEMON_BPF_IRQ_RECORDS_H_
 
@@ -20,7 +18,7 @@ struct act_irq_key {
 	__u32 number;
 };
 
-/* Per CPU, since the programs were loaded; the longest ones of two epochs. */
+/* Sums per CPU since the programs were loaded; the longest times of two epochs. */
 struct act_irq_sums {
 	__u64 count;
 	__u64 total_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which threads are recorded, for the programs on the kernel's own tracepoints
- * (sched.bpf.c, irq.bpf.c). Declares the few kernel fields that they read.
+ * Selects the threads to record, for the programs on the kernel's own tracepoints (sched.bpf.c,
+ * irq.bpf.c). Declares the few kernel fields that they read.
  */
 #ifndef DAEMON_BPF_KERNEL_BPF_H_
 #define DAEMON_BPF_KERNEL_BPF_H_
@@ -54,7 +54,7 @@ const volatile __u32 self_pid = 0;
 const volatile __u8 system_wide = 0;
 const volatile __u32 owner_uid = ACT_ANY_USER;
 
-/* pid: the task's process, which some callers know without reading it. */
+/* pid is the task's process, which some callers know without reading it. */
 static __always_inline bool is_recorded(struct task_struct *task, __u32 pid)
 {
 	struct act_tracked *entry;
@@ -65,7 +65,7 @@ static __always_inline bool is_recorded(struct task_struct *task, __u32 pid)
 	return is_of_process(entry, task);
 }
 
-/* Whether whom the recording is for may be told of it: what runs as another user is not his. */
+/* Whether the owner of the recording may see this task: other users' tasks are hidden. */
 static __always_inline bool may_be_told(struct task_struct *task)
 {
 	return owner_uid == ACT_ANY_USER ||

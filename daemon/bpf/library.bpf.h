@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The programs on functions of libraries and on system calls that providers name as API calls:
- * attached once to each entry and once to each return, with the function's number in `functions`
- * as cookie.
+ * Programs on library functions and system calls that providers declare as API calls. They are
+ * attached once to each entry and once to each return, with the function's index in `functions` as
+ * cookie.
  */
 #ifndef DAEMON_BPF_LIBRARY_BPF_H_
 #define DAEMON_BPF_LIBRARY_BPF_H_
@@ -17,7 +17,7 @@ struct {
 	__type(value, struct act_function);
 } functions SEC(".maps");
 
-/* The calls that a thread is in, outermost first. correlation 0: its begin was lost. */
+/* The open calls of a thread, outermost first. correlation 0 means that the begin was lost. */
 struct thread_calls {
 	__u32 depth;
 	__u32 reserved;
@@ -35,7 +35,9 @@ struct {
 __u32 last_call = 0;
 __u64 system_calls = 0; /* begins and ends of them, with those that were lost */
 
-/* Of a depth below ACT_MAX_CALL_DEPTH, in a way that the verifier of Linux 6.1 follows, too. */
+/*
+ * The slot of a depth below ACT_MAX_CALL_DEPTH, in a form that the verifier of Linux 6.1 accepts.
+ */
 static __always_inline __u64 slot_of(__u64 depth)
 {
 	barrier_var(depth);
@@ -50,7 +52,9 @@ static __always_inline __u64 stack_argument(struct pt_regs *ctx, __u32 place)
 	return value;
 }
 
-/* At a function's entry, by the ABI: the others lie on the stack, on x86 behind the way back. */
+/*
+ * At a function's entry, by the ABI. Later ones are on the stack, on x86 after the return address.
+ */
 static __always_inline __u64 argument(struct pt_regs *ctx, __u32 number)
 {
 	switch (number) {
@@ -85,7 +89,7 @@ static __always_inline __u64 argument(struct pt_regs *ctx, __u32 number)
 	}
 }
 
-/* At a function's entry: where it goes back to. */
+/* The return address, at a function's entry. */
 static __always_inline __u64 caller_of(struct pt_regs *ctx)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -100,7 +104,7 @@ static __always_inline __u64 caller_of(struct pt_regs *ctx)
 #endif
 }
 
-/* Of a system call, in the registers that the program entered the kernel with. */
+/* An argument of a system call, from the registers at kernel entry. */
 static __always_inline __u64 system_argument(const struct pt_regs *user, __u32 number)
 {
 	switch (number) {
@@ -142,7 +146,7 @@ static __always_inline __u64 argument_value(struct pt_regs *regs, bool system_ca
 	return from->second ? value * argument_of(regs, system_call, from->second) : value;
 }
 
-/* regs: where its arguments are. */
+/* regs has the call's arguments. */
 static __always_inline int begin_call(void *ctx, struct pt_regs *regs, bool system_call)
 {
 	__u32 index = bpf_get_attach_cookie(ctx);
@@ -177,7 +181,7 @@ static __always_inline int begin_call(void *ctx, struct pt_regs *regs, bool syst
 	fill_head(&record->h, now_ns, ACT_API_BEGIN,
 		  argument_value(regs, system_call, &function->stream));
 	record->name = ACT_FUNCTION_NAMES + index;
-	/* The upper half of the numbers: the API library counts from 1. */
+	/* Numbers from 2^31 on, because the API library counts from 1. */
 	correlation = (thread & ~0xffffffffull) |
 		      (__sync_fetch_and_add(&last_call, 1) | 0x80000000);
 	record->correlation = correlation;
@@ -196,7 +200,7 @@ int function_begin(struct pt_regs *ctx)
 	return begin_call(ctx, ctx, false);
 }
 
-/* Loaded once for each system call: a program of this kind is for one function only. */
+/* Loaded once for each system call, since an fentry program attaches to one function only. */
 SEC("fentry")
 int BPF_PROG(system_call_begin, struct pt_regs *user)
 {
@@ -204,8 +208,8 @@ int BPF_PROG(system_call_begin, struct pt_regs *user)
 }
 
 /*
- * The correlation of the call that returns; 0: not recorded. Calls nested in it
- * ended unseen: longjmp().
+ * Returns the correlation of the returning call, or 0 if it is not recorded. Calls nested in it
+ * ended without a return, by longjmp().
  */
 static __always_inline __u64 take_call(struct thread_calls *open, __u32 index)
 {
@@ -240,7 +244,7 @@ static __always_inline int end_call(void *ctx, __s64 result, bool system_call)
 	now_ns = bpf_ktime_get_ns();
 	if (system_call) {
 		__sync_fetch_and_add(&system_calls, 1);
-		/* What is no error may be a length, of any size. */
+		/* A result that is not an error may be a length of any size. */
 		result = result < 0 ? result : 0;
 	}
 	record = reserve(sizeof(*record), ACT_HOP_API, now_ns);

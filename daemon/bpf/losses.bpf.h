@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counts losses as losses.h has it. Included by each object that has a ring. */
+/* Counts losses in the format of losses.h. Included by each object that has a ring. */
 #ifndef DAEMON_BPF_LOSSES_BPF_H_
 #define DAEMON_BPF_LOSSES_BPF_H_
 
@@ -10,8 +10,8 @@
 __u64 drain_epoch = 1; /* the daemon counts on */
 
 /*
- * Another program may interrupt this one anywhere, count in between and have a later time: what
- * it has written is not overwritten.
+ * Another program may interrupt this one anywhere, and count with a later time, which must not be
+ * overwritten.
  */
 static __always_inline void note_lost(struct act_losses *losses, __u64 now_ns)
 {
@@ -20,7 +20,7 @@ static __always_inline void note_lost(struct act_losses *losses, __u64 now_ns)
 	__u64 last_ns;
 	__u32 i;
 
-	/* The last time is of this epoch in any case once the loss is counted. */
+	/* Once the loss is counted, the times are those of this epoch in any case. */
 	if (losses->epoch[half] < epoch) {
 		losses->epoch[half] = epoch;
 		losses->first_ns[half] = now_ns;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers of processes and threads as the daemon sees them: it may run in a container, and looks
- * into /proc by them. Included behind an object's own struct task_struct, which needs pid, tgid,
- * group_leader and thread_pid.
+ * Pids and tids as the daemon sees them: it may run in a container, and uses them in /proc. Include
+ * it after the object's own struct task_struct, which needs pid, tgid, group_leader and thread_pid.
  */
 #ifndef DAEMON_BPF_NUMBERS_BPF_H_
 #define DAEMON_BPF_NUMBERS_BPF_H_
 
 #include <bpf/bpf_core_read.h>
 
-/* Set by the daemon before loading: its pid namespace; 0 = the machine's first one. */
+/* Set by the daemon before loading: its pid namespace; 0 = the initial one. */
 const volatile __u32 pid_ns = 0;
 
 #define NUMBERS_MAX_LEVELS 32 /* the kernel's MAX_PID_NS_LEVEL, whose first one needs none */
@@ -32,7 +31,7 @@ struct pid {
 	struct upid numbers[1];
 } __attribute__((preserve_access_index));
 
-/* 0: the daemon's namespace does not see it. */
+/* Returns 0 if the daemon's namespace does not have the task. */
 static __attribute__((noinline)) __u32 number_in_ns(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -65,7 +64,7 @@ static __always_inline struct task_struct *current_task(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* The current process' number in the upper half, the thread's in the lower. */
+/* The current process' pid in the upper half, the thread's tid in the lower. */
 static __always_inline __u64 current_id(void)
 {
 	if (!pid_ns)

@@ -32,7 +32,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* A setuid or setgid program, or one with capabilities, is not its caller's to look into. */
+/* The caller must not look into a setuid or setgid program, or one with file capabilities. */
 static __always_inline int gained_rights(struct task_struct *task, struct linux_binprm *binary)
 {
 	return BPF_CORE_READ(task, cred, uid.val) != owner_uid ||
@@ -55,7 +55,10 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	bpf_map_delete_elem(&ringed, &pid);
 	if (owner_uid != ACT_ANY_USER &&
 	    gained_rights(task, (struct linux_binprm *)ctx->args[2])) {
-		/* Sent before the entry goes: who finds no entry finds the record. */
+		/*
+		 * Sent before the entry is deleted, so that a reader without the entry has the
+		 * record.
+		 */
 		bpf_get_current_comm(comm, sizeof(comm));
 		emit_process(pid, pid, ACT_PROCESS_LEFT, 0, comm);
 		bpf_map_delete_elem(&tracked, &pid);
@@ -67,7 +70,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Becomes another program just now. */
+/* Whether the task is in execve(). */
 static __always_inline bool executes(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->in_execve) &&
@@ -83,7 +86,7 @@ int process_rename(struct bpf_raw_tracepoint_args *ctx)
 	struct act_tracked *entry = bpf_map_lookup_elem(&tracked, &pid);
 	char comm[ACT_COMM_BYTES] = {};
 
-	/* The name of a program that begins is told once it is known to be its user's to see. */
+	/* The name of a new program is not reported before it is known that the user may see it. */
 	if (!is_of_process(entry, task) || executes(task))
 		return 0;
 	bpf_probe_read_kernel_str(comm, sizeof(comm), (void *)ctx->args[1]);
@@ -92,8 +95,8 @@ int process_rename(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * (task). The entry of a process stays, marked: its files are closed after this, by its last
- * thread, which need not be the first one.
+ * (task). The entry of a process is kept and marked, because its files are closed later, by its
+ * last thread, which need not be the first one.
  */
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)

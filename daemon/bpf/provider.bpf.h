@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A program on the submissions that providers name, where all processes are recorded: it reports
- * a process when that submits for the first time. The submissions themselves are read by perf
- * events (daemon/sources/provider_tracepoints.h).
+ * A program on the submission tracepoints of providers, used when all processes are recorded: it
+ * reports a process at its first submission. The submissions themselves are read by perf events
+ * (daemon/sources/provider_tracepoints.h).
  */
 #ifndef DAEMON_BPF_PROVIDER_BPF_H_
 #define DAEMON_BPF_PROVIDER_BPF_H_

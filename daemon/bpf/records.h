@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the BPF programs write into their ring buffer, and the maps' values.
- *
- * Shared by the programs (C) and daemon/sources (C++); the
- * only definition. Every record has a fixed size for its type; times are
- * CLOCK_MONOTONIC ns. Strings travel once, not with each event.
+ * Records that the BPF programs write into their ring buffer, and the maps' values, shared by the
+ * programs (C) and daemon/sources (C++). Each type of record has a fixed size; times are
+ * CLOCK_MONOTONIC ns. Static strings are sent once, not with each event.
  */
 #ifndef DAEMON_BPF_RECORDS_H_
 #define DAEMON_BPF_RECORDS_H_
@@ -71,7 +69,7 @@ struct act_api_end {
 	__u64 correlation;
 };
 
-/* ACT_RANGE_PUSH, ACT_MARK. The text may be in a buffer that is used again: it always travels. */
+/* ACT_RANGE_PUSH, ACT_MARK. The text is always sent, because its buffer may be reused. */
 struct act_range {
 	struct act_head h; /* extra: depth */
 	__u64 address;
@@ -90,13 +88,13 @@ struct act_name {
 };
 
 /*
- * Of a stack; the outermost ones of a deeper one are left out. Their addresses are on a stack of
- * 512 bytes, of which older kernels count each function in steps of 32.
+ * Frames of a stack; outer frames of a deeper stack are omitted. The addresses are on the BPF stack
+ * of 512 bytes, of which older kernels count each function in steps of 32.
  */
 #define ACT_MAX_FRAMES 32
 #define ACT_MAX_STACKS 16384
 
-/* As the kernel's struct bpf_stack_build_id. */
+/* Same layout as the kernel's struct bpf_stack_build_id. */
 struct act_frame {
 	__s32 status; /* 1: by build id, at `place` in the file; else `place` is an address */
 	__u8 build_id[20];
@@ -106,7 +104,9 @@ struct act_frame {
 struct act_stack {
 	struct act_head h; /* extra: how many frames */
 	__u64 id;          /* not 0; of one image of the process */
-	/* At the entry of a function, whose frame pointer is still the caller's: who called */
+	/*
+	 * The return address at a function's entry, where the frame pointer is still the caller's.
+	 */
 	__u64 caller;
 	__u64 address[ACT_MAX_FRAMES]; /* innermost first */
 	struct act_frame frame[ACT_MAX_FRAMES];
@@ -131,8 +131,8 @@ struct act_host {
 };
 
 /*
- * A job as the driver knew it at its end. where, job_cmds: as arguments of the tracepoint
- * axl_job (kmod/axl_trace_job.h); h.time_ns is when it was completed, 0 = it is in flight.
+ * A job as the driver knew it at its end. where and job_cmds are arguments of the tracepoint
+ * axl_job (kmod/axl_trace_job.h); h.time_ns is the completion, 0 = still in flight.
  */
 struct act_job {
 	struct act_head h; /* extra: 0; pid and tid submitted it */
@@ -142,13 +142,13 @@ struct act_job {
 	__u64 correlation;
 	__u64 copy_bytes;
 	__u64 device_ticks;
-	__u64 submit_ns; /* 0: nobody listened then */
+	__u64 submit_ns; /* 0: tracing was off then */
 	__u64 doorbell_ns;
 	__u64 submit_end_ns;
 	__u64 irq_ns; /* 0: no handler found it */
 };
 
-/* A wait, when it is over; h.time_ns: the thread goes on. */
+/* A completed wait; h.time_ns is when the thread continues. */
 struct act_wake {
 	struct act_head h; /* extra: device number */
 	__u32 context;
@@ -179,8 +179,8 @@ struct act_process {
 
 struct act_ring {
 	struct act_head h; /* extra: version of the format */
-	__u64 address;     /* of the segment in the process; 0: it has none */
-	__u64 bytes;       /* its size, or the errno for which there is none */
+	__u64 address;     /* of the segment in the process; 0: none */
+	__u64 bytes;       /* its size, or the errno that explains why there is none */
 };
 
 /* Value of the per-CPU map `hops`. */
@@ -189,7 +189,7 @@ struct act_counts {
 	struct act_losses lost; /* ... and found the ring full */
 };
 
-/* Value of the map `tracked`: processes to be recorded, by pid. */
+/* Value of the map `tracked`, the recorded processes by pid. */
 struct act_tracked {
 	__u32 generation; /* of each process and exec another: addresses mean other strings then */
 	__u32 exited;	  /* what it leaves open is closed after this */
@@ -210,10 +210,10 @@ struct act_stack_key {
 
 #define ACT_MAX_FUNCTIONS 256 /* of libraries, that are API calls by a provider */
 #define ACT_MAX_CALL_DEPTH 8  /* of one in another, in one thread */
-/* The name of function N of the map `functions` in act_api_begin and act_api_end: no address. */
+/* Stands for the name of function N of the map `functions` in act_api_begin and act_api_end. */
 #define ACT_FUNCTION_NAMES 0xacce000000000000ull
 
-/* (argument `first`) * (argument `second`, if not 0) * times; from 1, first 0 = there is none. */
+/* (argument `first`) * (argument `second`, if not 0) * times; counted from 1, first 0 = unused. */
 struct act_argument {
 	__u32 first;
 	__u32 second;

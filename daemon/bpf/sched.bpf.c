@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run states of recorded threads: one record each time that a thread leaves a CPU,
- * with what was before. Loads on Linux 6.1 and later.
+ * Run states of recorded threads: each time that a thread leaves a CPU, one record describes the
+ * time since its previous record. Loads on Linux 6.1 and later.
  *
- * A thread's time without a gap: what it did from one record's end to the next is in
- * the next. A record that finds no room is counted and leaves a hole there.
+ * The records of a thread cover its time without gaps; a record that does not fit into the ring is
+ * counted and leaves a gap.
  */
 #include "daemon/bpf/interrupt.bpf.h"
 #include "daemon/bpf/kernel.bpf.h"
@@ -14,11 +14,11 @@
 /* Set by the daemon. */
 const volatile __u64 wake_bytes = 1 << 20;
 
-/* In what a thread waits is looked at where the look is short beside the wait. */
+/* The wait channel is only read for waits that are long compared to the cost of reading it. */
 #define WAIT_LOOK_NS 10000
 #define WAKE_CHECK_RECORDS 64
 
-/* How tasks say what they wait for (include/linux/sched.h). */
+/* The kernel's task states (include/linux/sched.h). */
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED 0x4
@@ -80,7 +80,7 @@ static __always_inline struct act_sched_counts *own_counts(void)
 	return bpf_map_lookup_elem(&sched_counts, &zero);
 }
 
-/* A thread that is seen for the first time; what it did before is not known. */
+/* Adds a thread that is seen for the first time; its earlier state is unknown. */
 static __always_inline struct act_thread *meet(struct task_struct *task, __u32 tid)
 {
 	struct act_sched_counts *counts;
@@ -112,7 +112,7 @@ static __always_inline struct act_thread *find(struct task_struct *task)
 	return meet(task, tid);
 }
 
-/* In what a sleeping thread waits. Of its stack the kernel leaves out the scheduler's functions. */
+/* The function in which a sleeping thread waits. The kernel omits the scheduler's functions. */
 static __always_inline __u64 wait_channel(struct task_struct *task)
 {
 	__u64 frame = 0;
@@ -164,8 +164,8 @@ static __always_inline void report(struct act_thread *thread, struct task_struct
 }
 
 /*
- * A thread that comes back without having been woken was not asleep after all: it was woken
- * while it was about to leave, or a signal was pending.
+ * A thread that returns without a wake-up was not asleep: it was woken while it was about to leave,
+ * or a signal was pending.
  */
 static __always_inline void stayed_awake(struct act_thread *thread)
 {
@@ -177,9 +177,8 @@ static __always_inline void stayed_awake(struct act_thread *thread)
 }
 
 /*
- * A switch to the thread that the kernel did not report: it leaves a CPU that it did not come
- * to. Kernels are known that report none away from some tasks of their host's. What it was
- * charged says since when it ran.
+ * Handles a thread that leaves a CPU without a reported switch to it. Some kernels do not report
+ * switches away from certain tasks of a host. Its charged run time tells when it began.
  */
 static __always_inline void infer_begin(struct act_thread *thread, struct task_struct *task,
 					__u64 now_ns)
@@ -239,7 +238,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* One that is about to leave its CPU stays there, or comes back without further notice. */
+/*
+ * A task that is woken while it is about to leave its CPU continues, or returns without a wake-up.
+ */
 static __always_inline void wake(struct act_thread *thread, struct task_struct *task,
 				 bool interrupt)
 {
@@ -264,7 +265,7 @@ static __always_inline int woken(struct task_struct *task, bool interrupt)
 	struct act_thread *thread = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!thread || thread->pid != (__u32)task->tgid) {
-		/* Asleep when its process began to be recorded, unless it has a CPU. */
+		/* It was asleep when the recording of its process began, unless it is on a CPU. */
 		if (task->on_cpu || !is_recorded(task, task->tgid))
 			return 0;
 		thread = meet(task, tid);
@@ -276,7 +277,7 @@ static __always_inline int woken(struct task_struct *task, bool interrupt)
 	return 0;
 }
 
-/* The first where the kernel lets it be loaded, else the second. */
+/* The first is used if the kernel can load it, else the second. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(sched_waking_by, struct task_struct *task)
 {
@@ -304,7 +305,7 @@ int BPF_PROG(sched_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* What the daemon asks for the name of, one at a time. */
+/* The function address that the daemon wants the name of, one at a time. */
 __u64 asked_address = 0;
 char name_of_asked[64] = {};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What sched.bpf.c writes into its ring, and its maps' values. Shared with
- * daemon/sources; the only definition. Times are CLOCK_MONOTONIC ns.
+ * Records that sched.bpf.c writes into its ring, and its maps' values, shared with daemon/sources.
+ * Times are CLOCK_MONOTONIC ns.
  */
 #ifndef DAEMON_BPF_SCHED_RECORDS_H_
 #define DAEMON_BPF_SCHED_RECORDS_H_
@@ -23,7 +23,7 @@ enum act_state {
 	ACT_STATE_RUNNING = 6,
 };
 
-/* What the kernel counts of a thread. */
+/* The kernel's counts of a thread. */
 struct act_thread_counts {
 	__u64 charged_ns;
 	__u64 minor_faults;
@@ -33,11 +33,11 @@ struct act_thread_counts {
 	__u64 involuntary;
 };
 
-/* A thread had a CPU; and what was before, back to the last time that it had one. */
+/* A period of a thread on a CPU, and the time before it back to the previous period. */
 struct act_run {
 	__u64 end_ns;
 	__u64 begin_ns; /* 0: before the recording of it began */
-	__u64 away_ns;  /* in state `away` since then; 0: likewise */
+	__u64 away_ns;  /* in state `away` since then; 0: as above */
 	__u64 ready_ns; /* runnable since then */
 	__u64 wait;     /* address in the kernel's function that it waited in, or 0 */
 	struct act_thread_counts counts; /* since the last record of it that was not lost */
@@ -47,7 +47,7 @@ struct act_run {
 	__u32 waker_tid;
 	__u16 cpu;
 	__u8 away; /* enum act_state */
-	__u8 left; /* likewise: what it went into */
+	__u8 left; /* enum act_state: the state after the period */
 	__u8 waker_irq;
 	__u8 reserved[3];
 };
@@ -67,7 +67,7 @@ struct act_thread {
 	__u8 waker_irq;
 };
 
-/* Per CPU. */
+/* Counts of a CPU. */
 struct act_sched_counts {
 	__u64 seen;
 	struct act_losses lost;

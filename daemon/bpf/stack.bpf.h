@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User stacks of API calls, by frame pointers. The frames of a stack travel once for each process
- * image, then its number does.
+ * User stacks of API calls, by frame pointers. The frames of a stack are sent once for each process
+ * image, after that only its id.
  */
 #ifndef DAEMON_BPF_STACK_BPF_H_
 #define DAEMON_BPF_STACK_BPF_H_
@@ -11,11 +11,11 @@
 /* Set by the daemon before loading. */
 const volatile __u8 take_stacks = 0;
 
-/* What they took from the threads that made the calls. */
+/* Time that taking stacks cost the calling threads. */
 __u64 stack_ns = 0;
 __u64 stack_runs = 0;
 
-/* Stacks whose frames have been sent. What falls out is sent again. */
+/* Stacks whose frames have been sent. An evicted one is sent again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, ACT_MAX_STACKS); /* the daemon sets 1 where no stacks are wanted */
@@ -30,10 +30,10 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 }
 
 /*
- * The number of the stack that the thread is on, its frames sent; 0: it cannot be had. The record
- * goes out before the key is set, as with names. Not inlined: the addresses take most of a
- * program's 512 bytes. They have no per-CPU map instead, since programs on user probes may be
- * preempted.
+ * Returns the id of the thread's current stack after sending its frames, or 0 if it cannot be read.
+ * The record is sent before the key is set, as with names. Not inlined, because the addresses take
+ * most of a program's 512 bytes of stack. A per-CPU map cannot be used instead, since programs on
+ * user probes may be preempted.
  */
 static __noinline __u64 find_stack(struct pt_regs *ctx, __u32 generation, __u64 caller)
 {
@@ -96,7 +96,7 @@ static __always_inline void emit_stack(struct pt_regs *ctx, __u32 generation, __
 	submit(record);
 }
 
-/* Of the call that began at now_ns; caller: as in act_stack. */
+/* Records the stack of the call that began at now_ns; caller is as in act_stack. */
 static __always_inline void record_stack(struct pt_regs *ctx, __u32 generation, __u64 caller,
 					 __u64 correlation, __u64 now_ns)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The one BPF object of the daemon.
- * Loads on Linux 6.1 and later.
- */
+/* The daemon's main BPF object. Loads on Linux 6.1 and later. */
 #include "daemon/bpf/api.bpf.h"
 #include "daemon/bpf/calibrate.bpf.h"
 #include "daemon/bpf/driver.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The map of recorded processes: tracer.bpf.c keeps it, the daemon gives it to the other
- * objects' programs as well.
+ * The map of recorded processes: tracer.bpf.c maintains it, and the daemon shares it with the other
+ * objects' programs.
  */
 #ifndef DAEMON_BPF_TRACKED_BPF_H_
 #define DAEMON_BPF_TRACKED_BPF_H_
@@ -21,8 +21,8 @@ struct {
 } tracked SEC(".maps");
 
 /*
- * Whether an entry is this process's, not one's that had its number before. Nobody has the number
- * of a process that lives. task: a struct task_struct as each object declares it.
+ * Whether an entry belongs to this process and not to an earlier one with the same pid. A live
+ * process has its pid exclusively. task is a struct task_struct as each object declares it.
  */
 #define is_of_process(entry, task)								\
 	((entry) && (!(entry)->exited ||							\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One body behind each way in which a program can be attached to a tracepoint, for
- * daemon/testing/tracepoint_cost.cc: a record as large as one of a job.
+ * One body attached to a tracepoint in each possible way, for daemon/testing/tracepoint_cost.cc: a
+ * record of the size of a job's.
  */
 #include "daemon/bpf/common.bpf.h"
 
@@ -42,7 +42,7 @@ int by_tp_btf(__u64 *ctx)
 	return write_record(ctx[0], ctx[1]);
 }
 
-/* Its own arguments lie behind eight bytes that all have. */
+/* The tracepoint's own arguments follow eight common bytes. */
 SEC("tp/task/task_rename")
 int by_tracepoint(__u64 *ctx)
 {
