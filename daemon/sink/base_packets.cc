@@ -6,7 +6,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Of each kind that is not kept always; strings are bounded by the session.
+// Limit of each kind that is not always kept; the session bounds strings.
 constexpr size_t kMaxBytes = 16 << 20;
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The packets without which later ones mean nothing: trace info, devices,
-// strings, processes, op names.
+// Packets that later ones depend on: trace info, devices, strings, processes, op names.
 #ifndef DAEMON_SINK_BASE_PACKETS_H_
 #define DAEMON_SINK_BASE_PACKETS_H_
 
@@ -33,15 +32,15 @@ class BasePackets {
     }
   }
 
-  // Remembers the packet if it is one of these.
+  // Remembers the packet if it is one of these kinds.
   void Note(const proto::Packet& packet);
 
-  // Each of them, in order.
+  // Calls `use` for each of them, in order.
   void Replay(const std::function<void(proto::Packet*)>& use) const;
 
  private:
-  // Of tables (processes, op names) and of stacks the oldest may be forgotten, of each when there
-  // are too many of its own.
+  // The oldest tables (processes, op names) and stacks may be dropped when there are too many of
+  // that kind.
   enum Kind { kAlways, kTable, kStacks, kNumKinds };
   struct Kept {
     std::string bytes;

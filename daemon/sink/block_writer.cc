@@ -14,7 +14,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// A pipe or a file system without a disk has nothing to be synchronised.
+// Pipes and file systems without a disk cannot be synchronised.
 bool NotForThisFile(int error) { return error == EINVAL || error == ENOSYS || error == EROFS; }
 
 class UringWriter : public BlockWriter {
@@ -103,7 +103,7 @@ class UringWriter : public BlockWriter {
 
  private:
   void SubmitAll() {
-    // The kernel's threads that work for this one have for good what it has at this moment.
+    // The kernel's worker threads keep the rights that this thread has when they are created.
     const WithRights rights(Rights::kNone);
     int result;
     do {
@@ -116,7 +116,7 @@ class UringWriter : public BlockWriter {
     if (result < 0 && !NotForThisFile(-result)) sync_error_ = -result;
   }
 
-  // Without a block in flight nothing else can have ended.
+  // Only called with no block in flight, so a completion can only be the sync.
   void TakeSynced() {
     io_uring_cqe* cqe = nullptr;
     if (!syncing_ || in_flight_ > 0 || io_uring_peek_cqe(&ring_, &cqe) < 0) return;
@@ -165,7 +165,7 @@ class PlainWriter : public BlockWriter {
     return block;
   }
 
-  // Waits: as a slow disk makes each write of this one wait.
+  // Blocks until synchronised, since every write of this writer blocks, too.
   bool Sync() override {
     if (seekable_ && fdatasync(fd_) != 0 && !NotForThisFile(errno)) sync_error_ = errno;
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of bytes to a file, asynchronously where the kernel allows.
+// Writes blocks of bytes to a file, asynchronously if the kernel supports it.
 #ifndef DAEMON_SINK_BLOCK_WRITER_H_
 #define DAEMON_SINK_BLOCK_WRITER_H_
 
@@ -19,26 +19,26 @@ struct Block {
   int error = 0;        // errno; done < used then
 };
 
-// A block that was submitted belongs to the writer until Reap returns it, either
-// whole (done == used) or with an error. Short writes are carried on inside.
+// A submitted block belongs to the writer until Reap returns it, either complete (done == used) or
+// with an error. Short writes are continued internally.
 class BlockWriter {
  public:
   virtual ~BlockWriter() = default;
   virtual void Submit(Block* block) = 0;
-  // A finished block; nullptr if there is none (wait: only if none is in flight).
+  // Returns a finished block or nullptr. With `wait`, nullptr means that none is in flight.
   virtual Block* Reap(bool wait) = 0;
-  // Starts bringing what was written to the disk itself, where a power cut leaves it. false: not
-  // now, the one before is still under way.
+  // Starts flushing written data to the disk, so that it survives a power failure. Returns false if
+  // the previous sync is still in progress.
   virtual bool Sync() = 0;
-  // errno of a Sync that did not work, once; what this file cannot do at all is none.
+  // The errno of a failed Sync, reported once. Files that cannot be synchronised are not an error.
   virtual int TakeSyncError() = 0;
   virtual const char* name() const = 0;
 };
 
-// max_blocks: how many are in flight at most. nullptr if the kernel refuses io_uring.
+// max_blocks limits the blocks in flight. Returns nullptr if the kernel refuses io_uring.
 std::unique_ptr<BlockWriter> MakeUringWriter(int fd, unsigned max_blocks);
 
-// One block at a time, in Submit. seekable: pwrite at the offset, else write.
+// Writes one block at a time, in Submit: with pwrite if seekable, else with write.
 std::unique_ptr<BlockWriter> MakePlainWriter(int fd, bool seekable);
 
 }  // namespace acceltrace::daemon

@@ -28,7 +28,7 @@ void FileOutput::Keep(std::string bytes, uint32_t rows, uint64_t end) {
 void FileOutput::Pause() {
   sink_->Drain();
   encoder_.TruncateTo(sink_->valid_bytes());
-  // What was on its way is not in the file.
+  // Packets that were in flight are not in the file.
   for (Kept& kept : kept_) {
     if (kept.end > sink_->valid_bytes()) kept.end = kNever;
   }

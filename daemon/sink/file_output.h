@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The session's packets to a trace file.
+// Writes the session's packets to a trace file.
 //
-// With PauseWhenFull a full disk is no failure: packets are counted as lost until there is room
-// again. Then those come first without which later ones would mean nothing.
+// With PauseWhenFull a full disk is not a failure: packets are counted as lost until there is space
+// again. Writing resumes with the packets that later ones depend on.
 #ifndef DAEMON_SINK_FILE_OUTPUT_H_
 #define DAEMON_SINK_FILE_OUTPUT_H_
 
@@ -23,34 +23,34 @@ class FileOutput : public PacketOutput {
   void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
 
   void PauseWhenFull() { may_pause_ = true; }
-  // It has no room, and waits for some.
+  // The disk is full, and writing waits for space.
   bool paused() const { return paused_; }
-  // The sink's, unless that can be waited for.
+  // The sink's failure, unless it is a full disk that can be waited for.
   Status failure() const { return may_pause_ && sink_->full() ? Status() : sink_->status(); }
-  // While paused: true if it goes on. *loss gets what was lost in between, and its first time.
+  // While paused: returns true if writing can resume. *gap gets the losses and their first time.
   struct Gap {
     uint64_t rows = 0;
     int64_t first_ns = 0;
   };
   bool TryResume(Gap* gap);
 
-  // Everything up to here is in the file after this, or counted as lost; what
-  // Write is given from now on are the closing packets.
+  // Everything up to here is in the file after this, or counted as lost. Packets written from now
+  // on are the closing packets.
   void BeginClosing();
-  // The footer; the file is complete.
+  // Writes the footer; the file is complete.
   void Close();
 
   uint64_t packets_in() const { return packets_in_; }
   uint64_t packets_lost() const { return too_large_ + sink_->frames_lost(); }
   uint64_t rows_lost() const { return rows_too_large_ + sink_->events_lost() - kept_rows_; }
   uint64_t rows() const { return rows_; }
-  // Of these: events, not strings, processes and names.
+  // The rows that are events, not strings, processes or names.
   uint64_t events() const { return events_; }
 
  private:
-  // A packet that others need, until it is in the file.
+  // A packet that others depend on, kept until it is in the file.
   struct Kept {
-    uint64_t end = 0;  // in the file; of one that was never sent there: none
+    uint64_t end = 0;  // offset in the file; kNever if it was never sent there
     std::string bytes;
     uint32_t rows = 0;
   };

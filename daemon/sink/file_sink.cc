@@ -16,13 +16,13 @@
 namespace acceltrace::daemon {
 namespace {
 
-// What the footer needs for each frame, about.
+// Approximate size of a frame's entry in the footer.
 constexpr size_t kFooterEntryBytes = 26;
-// How exactly the end of a full disk is looked for.
+// Precision of the search for the end of a full disk.
 constexpr size_t kRoomStepBytes = 4096;
-// Room that must be there before a full disk is written to again.
+// Free space required before a full disk is written to again.
 constexpr uint64_t kResumeBytes = 1 << 20;
-// Room is taken in steps of this, as each may wait for the file system's journal.
+// Space is reserved in steps of this size, since each may wait for the file system's journal.
 constexpr uint64_t kReserveStepBytes = 256 << 10;
 
 int64_t NowNs() {
@@ -36,7 +36,7 @@ int64_t NowNs() {
 FileSink::FileSink(UniqueFd fd, std::string name, FileSinkOptions options,
                    std::unique_ptr<BlockWriter> writer)
     : fd_(std::move(fd)), name_(std::move(name)), options_(options), writer_(std::move(writer)) {
-  // A stream (pipe, socket) has no offsets: one write at a time, nothing to cut back.
+  // A stream (pipe, socket) has no offsets: one write at a time, and it cannot be truncated.
   seekable_ = lseek(fd_.get(), 0, SEEK_CUR) >= 0;
   has_reserve_ = seekable_ && options_.reserve_bytes > 0;
   if (!writer_ && options_.thread != nullptr && seekable_)
@@ -57,7 +57,7 @@ FileSink::~FileSink() {
 
 void FileSink::Begin() {
   if (seekable_) (void)!ftruncate(fd_.get(), 0);
-  (void)Reserve(0);  // where there is no room, the first block says so
+  (void)Reserve(0);  // if there is no space, the first block reports it
   struct stat about = {};
   had_name_ = fstat(fd_.get(), &about) == 0 && about.st_nlink > 0;
 }
@@ -82,11 +82,11 @@ void FileSink::Fail(int error) {
   status_ = Status::Error("cannot write " + name_ + ": " + what + hint);
 }
 
-// Room for the closing packets, ahead of everything else. false: no space left, see errno.
+// Reserves space for the closing packets before anything else. Returns false with errno if full.
 bool FileSink::Reserve(uint64_t end) {
   if (!has_reserve_) return true;
   const uint64_t reserve_bytes = options_.reserve_bytes + kFooterEntryBytes * frames_in_;
-  // Space may be allocated past the limit of the file's size, but not written to.
+  // Space can be allocated beyond the file size limit, but not written to.
   rlimit size;
   if (getrlimit(RLIMIT_FSIZE, &size) == 0 && end + reserve_bytes > size.rlim_cur) {
     errno = EFBIG;
@@ -111,7 +111,7 @@ bool FileSink::Reserve(uint64_t end) {
   return false;
 }
 
-// How much of a block can be written if the reserve is to stay free behind it.
+// The part of a block that can be written while the reserve after it stays free.
 size_t FileSink::Room(const Block& block) {
   size_t fits = 0, too_much = block.used;
   while (too_much - fits > kRoomStepBytes) {
@@ -127,7 +127,7 @@ void FileSink::Finished(const Block& block) {
   Advance();
 }
 
-// Writes the next block when the one before it is in the file; none behind one that failed.
+// Writes the next block once the previous one is in the file; none after a failed one.
 void FileSink::Advance() {
   while (!in_flight_.empty() && !writing_) {
     Block* first = in_flight_.front();
@@ -213,7 +213,7 @@ void FileSink::Kick() {
   Tend();
 }
 
-// What is still being written would not be covered: that is waited for.
+// Data still being written would not be covered, so wait for it.
 void FileSink::Tend() {
   Reap(false);
   if (const int error = writer_->TakeSyncError()) Fail(error);
@@ -263,7 +263,7 @@ void FileSink::Close() {
   if (!seekable_) return;
   (void)!ftruncate(fd_.get(), static_cast<off_t>(valid_bytes_));
   if (options_.sync) (void)!fdatasync(fd_.get());
-  // This process may go on for others, who are not to keep the file from its next recording.
+  // Let go of the lock now: this process may continue, and must not block the next recording.
   (void)flock(fd_.get(), LOCK_UN);
 }
 

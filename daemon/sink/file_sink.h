@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames to a file through a bounded number of blocks, of which one is written at a time: a
-// writer that is killed leaves a beginning of what it took, without a hole.
+// Writes frames to a file through a bounded number of blocks, one at a time, so that a killed
+// writer leaves a prefix of the data without a hole.
 //
-// When the file cannot take more (disk full, file size limit), what came before
-// stays: the file is cut back to the last whole frame, and a reserve that was
-// held free from the beginning takes the closing packets. When there is room again
-// TryResume goes on behind that frame.
+// When the file cannot grow (disk full, file size limit), earlier data stays: the file is truncated
+// to the last complete frame, and space that was reserved at the start takes the closing packets.
+// When there is space again, TryResume continues after that frame.
 #ifndef DAEMON_SINK_FILE_SINK_H_
 #define DAEMON_SINK_FILE_SINK_H_
 
@@ -35,58 +34,57 @@ struct FileSinkOptions {
 
 class FileSink {
  public:
-  // fd: open for writing. name: for messages.
-  // writer: to fd, for tests; else as the options say.
+  // fd is open for writing; name is for messages; writer replaces the default one in tests.
   FileSink(UniqueFd fd, std::string name, FileSinkOptions options = {},
            std::unique_ptr<BlockWriter> writer = nullptr);
   ~FileSink();
 
-  // Before the first frame: empties a file that was there before.
+  // Truncates an existing file; call it before the first frame.
   void Begin();
 
-  // Takes one whole frame of so many events. Waits when every block is in flight.
-  // After a failure frames are only counted. first_ns: of what is in it, 0 = none.
+  // Takes one complete frame with this many events. Waits when every block is in flight. After a
+  // failure frames are only counted. first_ns is the first time in it, 0 = none.
   void Append(std::string_view frame, uint32_t events, int64_t first_ns = 0);
 
-  // Starts writing what has been taken so far, and bringing it to the disk, without waiting.
+  // Starts writing, and flushing to the disk, everything taken so far, without waiting.
   void Kick();
-  // Goes on with that; to be called now and then.
+  // Continues that; call it periodically.
   void Tend();
 
-  // Writes the rest and waits for all of it. After a failure cuts the file back
-  // to the last whole frame.
+  // Writes the rest and waits for it. After a failure truncates the file to the last complete
+  // frame.
   void Drain();
 
-  // It has failed for lack of room, which may come.
+  // The disk is full, which may be temporary.
   bool full() const { return full_; }
-  // Once full and drained: true if there is room again, and frames are taken as before.
+  // Once full and drained: returns true if there is space again; frames are accepted as before.
   bool TryResume();
 
-  // The file had a name when this began, and has none any more.
+  // The file was deleted since the recording began.
   bool removed() const;
 
-  // From here on the reserve may be used.
+  // The reserve may be used from here on.
   void BeginClosing();
-  // After a failure and Drain: writes at the end without delay, from the reserve.
+  // After a failure and Drain: writes at the end synchronously, using the reserve.
   Status AppendTail(std::string_view frame);
-  // Drain, and what is left of the reserve is given back.
+  // Drains, and frees the rest of the reserve.
   void Close();
 
-  // Fine, or what went wrong first.
+  // OK, or the first failure.
   const Status& status() const { return status_; }
-  // Bytes that are whole frames in the file; final after Drain.
+  // Size of the complete frames in the file; final after Drain.
   uint64_t valid_bytes() const { return valid_bytes_; }
   uint64_t taken_bytes() const { return next_offset_; }
   uint64_t frames_in() const { return frames_in_; }
   uint64_t frames_lost() const { return frames_lost_; }
   uint64_t events_lost() const { return events_lost_; }
-  // Of what was lost since the last TryResume that worked: the first time, 0 = none is known.
+  // The first time in the frames lost since the last successful TryResume, 0 = unknown.
   int64_t lost_first_ns() const { return lost_first_ns_; }
-  // Times and ns that Append had to wait for a block.
+  // Number and total time of waits for a block in Append.
   uint64_t stalls() const { return stalls_; }
   int64_t stall_ns() const { return stall_ns_; }
   const char* method() const { return writer_->name(); }
-  // How often the disk was asked for that.
+  // Number of requests to flush to the disk.
   uint64_t syncs() const { return syncs_; }
 
  private:

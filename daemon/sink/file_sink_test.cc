@@ -79,7 +79,7 @@ void WriteHostEvents(FileOutput* output, int packets) {
   }
 }
 
-// What a reader finds in the file.
+// The content of the file as a reader sees it.
 struct Found {
   uint64_t rows = 0;
   uint64_t missing = 0;
@@ -133,7 +133,7 @@ TEST_CASE("frames arrive whole and in order, by io_uring, one after the other, b
   CHECK(thread.helper()->since_ns == IdleHelper::kNothing);
 }
 
-// Holds what is submitted until it is let go, as a kernel that hands writes to a thread of its own.
+// Holds submitted blocks until released, like a kernel that defers writes to a thread.
 class HeldWriter : public BlockWriter {
  public:
   explicit HeldWriter(size_t* most_held) : most_held_(*most_held) {}
@@ -208,7 +208,7 @@ void CheckFullFile(const std::string& path, FileSinkOptions options) {
   CHECK(output.rows_lost() > 0);
   proto::Packet accounts;
   accounts.mutable_accounts()->set_stop_reason("output failed");
-  // As long as a busy recorder's: it fits into the reserve, not into what luck leaves free.
+  // As long as a busy recorder's: it must fit into the reserve, not into space free by chance.
   for (uint64_t i = 0; i < 2'000; ++i) {
     accounts.mutable_accounts()->add_work_begin_ns_delta(i == 0 ? 1 : 900'000);
     accounts.mutable_accounts()->add_work_ns(70'000 + i);
@@ -220,7 +220,7 @@ void CheckFullFile(const std::string& path, FileSinkOptions options) {
   output.Close();
 
   const Found found = ReadBack(path);
-  // All rows that are not in the file are in the accounts, and the tail made it.
+  // All rows that are not in the file are in the accounts, and the tail is complete.
   CHECK(found.rows > 0);
   CHECK(found.rows + output.rows_lost() == output.rows());
   CHECK(found.accounts);
@@ -305,7 +305,7 @@ TEST_CASE("what was flushed is asked to be on the disk, unless nobody wants that
       for (uint64_t turn = 1; turn <= 3; ++turn) {
         sink.Append("flushed", 1);
         sink.Kick();
-        // Of the last one and of what was still being written nobody can say when it ends.
+        // The end of the last block, and of one still being written, cannot be predicted.
         while (sync && sink.syncs() < turn) sink.Tend();
       }
       sink.Tend();

@@ -31,7 +31,7 @@ void LiveOutput::Encode(Reader* reader, proto::Packet* packet, int64_t first_ns,
   ++packets_;
   frame_.clear();
   const bool encoded = reader->encoder.Append(packet, first_ns, rows, &frame_);
-  // Base packets always go: without them the rest could not be read.
+  // Base packets are always sent, since the rest is unreadable without them.
   const bool fits = reader->waiting.size() - reader->sent < kMaxWaitingBytes;
   if (!encoded || (!fits && !BasePackets::IsBase(*packet))) {
     ++dropped_;
@@ -56,7 +56,7 @@ void LiveOutput::Send(Reader* reader) {
       reader->gone = true;
     }
   }
-  // Moving the rest to the front costs, so not for every few bytes.
+  // Compacting costs time, so it is not done for every few bytes.
   if (reader->sent > reader->waiting.size() / 2) {
     reader->waiting.erase(0, reader->sent);
     reader->sent = 0;

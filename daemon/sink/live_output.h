@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stream to readers on sockets while it is made.
+// Sends the stream to readers on sockets while it is recorded.
 //
-// Each reader gets a stream of its own that begins with everything needed to
-// understand the rest. One that does not read fast enough misses whole packets,
-// which its sequence numbers show; it never holds up the recording.
+// Each reader gets its own stream, which begins with everything needed to understand the rest. A
+// reader that is too slow misses whole packets, which the sequence numbers show; it never delays
+// the recording.
 #ifndef DAEMON_SINK_LIVE_OUTPUT_H_
 #define DAEMON_SINK_LIVE_OUTPUT_H_
 
@@ -24,15 +24,15 @@ class LiveOutput : public PacketOutput {
  public:
   static constexpr size_t kMaxReaders = 8;
 
-  // fd: a connected stream socket. Errors: too many readers.
+  // fd is a connected stream socket. Fails if there are too many readers.
   Status Add(UniqueFd fd, const BasePackets& base);
 
   void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
 
-  // Sends what the sockets take now; forgets readers that have gone.
+  // Sends what the sockets accept now; drops readers that have disconnected.
   void Pump();
 
-  // The footer, and at most a second for each reader to take the rest.
+  // Sends the footer, and gives each reader at most a second to take the rest.
   void Close();
 
   size_t readers() const { return readers_.size(); }

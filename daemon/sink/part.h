@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One file of a recording, complete in itself.
+// One complete file of a recording.
 #ifndef DAEMON_SINK_PART_H_
 #define DAEMON_SINK_PART_H_
 
@@ -14,7 +14,7 @@
 namespace acceltrace::daemon {
 
 struct Part {
-  // sync: what was flushed survives a power cut.
+  // sync: flushed data survives a power failure.
   Part(UniqueFd fd, const std::string& name, WriteThread* thread, bool sync)
       : sink(std::move(fd), name, Options(thread, sync)), output(&sink) {}
   Part(const Part&) = delete;

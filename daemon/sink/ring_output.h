@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flight recorder: the last packets, in memory.
+// The flight recorder: keeps the last packets in memory.
 #ifndef DAEMON_SINK_RING_OUTPUT_H_
 #define DAEMON_SINK_RING_OUTPUT_H_
 
@@ -27,14 +27,14 @@ class RingOutput : public PacketOutput {
 
   void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
 
-  // What is there now; stays valid while more is written.
+  // The present content; it stays valid while more is written.
   std::vector<std::shared_ptr<const Kept>> Contents() const {
     return {packets_.begin(), packets_.end()};
   }
 
   uint64_t bytes() const { return bytes_; }
   uint64_t evicted_rows() const { return evicted_rows_; }
-  // What happened at this time or later is all there; 0 = nothing was overwritten.
+  // Events at this time or later are complete; 0 = nothing was overwritten.
   int64_t whole_since_ns() const { return whole_since_ns_; }
 
  private:

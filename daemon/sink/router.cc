@@ -26,8 +26,8 @@ void Router::SetFile(FileOutput* file, uint64_t part) {
   });
 }
 
-// Names of processes, files and arguments are any bytes. A packet with one that is no UTF-8 could
-// be kept, but not be read again for the next file.
+// Names of processes, files and arguments may contain any bytes. A packet with invalid UTF-8 could
+// be kept, but not parsed again for the next file.
 void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
   stream::ReplaceInvalidUtf8(packet);
   base_.Note(*packet);

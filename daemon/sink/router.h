@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One recording's packets to its file or flight recorder, and to live readers.
+// Sends one recording's packets to its file or flight recorder, and to live readers.
 #ifndef DAEMON_SINK_ROUTER_H_
 #define DAEMON_SINK_ROUTER_H_
 
@@ -16,21 +16,20 @@ namespace acceltrace::daemon {
 
 class Router : public PacketOutput {
  public:
-  // ring_bytes: 0 = straight to the file.
+  // ring_bytes 0 means writing straight to the file.
   explicit Router(uint64_t ring_bytes);
 
-  // From here on to this file, which must outlive its use; the packets without which others mean
-  // nothing go there first. part: of a recording, from 1.
+  // Switches to this file, which must outlive its use, beginning with the packets that others
+  // depend on. part is the number of the file in the recording, from 1.
   void SetFile(FileOutput* file, uint64_t part);
 
   void Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) override;
 
-  // The end has come: what the flight recorder holds goes to the file, and so
-  // does everything from now on.
+  // Ends the flight recorder: its contents and everything from now on go to the file.
   void EndRing();
 
-  // Copies the flight recorder to a file of its own. between: called now and then, may write
-  // to this router.
+  // Copies the flight recorder to a file. `between` is called periodically and may write to this
+  // router.
   void Snapshot(FileOutput* file, const std::function<void()>& between);
 
   Status AddLiveReader(UniqueFd fd) { return live_.Add(std::move(fd), base_); }

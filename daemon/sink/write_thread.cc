@@ -16,12 +16,12 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Copied into the page cache within some ten microseconds.
+// A piece is copied into the page cache in about ten microseconds.
 constexpr size_t kPieceBytes = 16 << 10;
 
-// More of them waiting: their number is limited, and events would be lost.
+// With more blocks waiting the thread is lifted, since blocks are limited and events would be lost.
 constexpr size_t kMostInIdleTime = 2;
-// How long somebody waits for a block to be written in idle time.
+// Maximum wait for a block before the thread is lifted out of idle time.
 constexpr std::chrono::milliseconds kMostWaited{2};
 
 class ThreadWriter : public BlockWriter {
@@ -48,7 +48,7 @@ class ThreadWriter : public BlockWriter {
     return block;
   }
 
-  // By the kernel: blocks that come meanwhile do not wait for the disk.
+  // The kernel syncs, so that later blocks do not wait for the disk.
   bool Sync() override { return syncer_->Sync(); }
   int TakeSyncError() override { return syncer_->TakeSyncError(); }
   const char* name() const override { return "thread"; }
@@ -64,7 +64,7 @@ class ThreadWriter : public BlockWriter {
 
 WriteThread::WriteThread() : thread_([this] { Run(); }) {
   std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, [this] { return helper_.tid != 0; });  // whoever sets its priority needs that
+  done_.wait(lock, [this] { return helper_.tid != 0; });  // needed to set its priority
 }
 
 WriteThread::~WriteThread() {
@@ -88,13 +88,13 @@ bool WriteThread::IsDone(const Job& job, bool wait) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto done = [&job] { return job.done; };
   if (wait && !done_.wait_for(lock, kMostWaited, done)) {
-    helper_.Lift();  // who waits does not look at the rings
+    helper_.Lift();  // a waiting recorder does not drain the rings
     done_.wait(lock, done);
   }
   return job.done;
 }
 
-// Whoever ends the recorder's idle time at the same moment has the last word.
+// If another thread ends the recorder's idle time at the same moment, that one wins.
 void WriteThread::BackToIdle() {
   if (!helper_.lifted.exchange(false)) return;
   EndLift();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording's own thread that writes its blocks. io_uring would have a thread of the kernel write
-// them wherever the file system cannot take a block without waiting (ext4, tmpfs): at ordinary
-// priority, before what is recorded, and in no account. This one has the recorder's priority, gives
-// way between pieces of a block, and notes when it worked.
+// A recording's thread for writing blocks. Where the file system cannot take a block without
+// waiting (ext4, tmpfs), io_uring would use a kernel thread: at normal priority, ahead of the
+// recorded programs, and without accounting. This thread has the recorder's priority, yields
+// between pieces of a block, and logs when it worked.
 #ifndef DAEMON_SINK_WRITE_THREAD_H_
 #define DAEMON_SINK_WRITE_THREAD_H_
 
@@ -23,8 +23,8 @@
 
 namespace acceltrace::daemon {
 
-// Whoever waits for it lends the owner its priority: a lifted recorder must not wait for a thread
-// of idle time that was preempted.
+// Waiters lend the owner their priority: a lifted recorder must not wait for a preempted SCHED_IDLE
+// thread.
 struct LendingMutex : std::mutex {
   LendingMutex() {
     pthread_mutexattr_t attributes;
@@ -47,12 +47,12 @@ class WriteThread {
   WriteThread();
   ~WriteThread();
 
-  // In order. The job and its block stay until it is done.
+  // Jobs run in order. The job and its block must stay until it is done.
   void Submit(Job* job);
   bool IsDone(const Job& job, bool wait);
 
   IdleHelper* helper() { return &helper_; }
-  // While nothing is under way.
+  // Only while no job is in progress.
   const WorkLog& log() const { return log_; }
   uint64_t cpu_ns() const { return cpu_ns_; }
 
@@ -71,7 +71,7 @@ class WriteThread {
   std::thread thread_;
 };
 
-// thread outlives it.
+// The thread must outlive the writer.
 std::unique_ptr<BlockWriter> MakeThreadWriter(int fd, WriteThread* thread);
 
 }  // namespace acceltrace::daemon
