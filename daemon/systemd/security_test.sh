@@ -11,15 +11,15 @@ top=${REPO:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$top/tests/harness/tap.sh"
 plan 3
 unit=$top/daemon/systemd/acceltraced.service
-# In tenths; the exit status is that of the comparison.
+# The threshold is in tenths; the exit status is that of the comparison.
 systemd-analyze security --offline=1 --no-pager --threshold=20 "$unit" >"$TMPDIR/all" 2>&1
 check 'exposure is 2.0 at most' 0 $?
 grep -v '✓' "$TMPDIR/all" | sed 's/^/# /'
-# The bar bites: without a filter of system calls it is above.
+# The check is effective: without a filter of system calls the exposure is above the threshold.
 grep -v '^SystemCallFilter\|^User=' "$unit" >"$TMPDIR/acceltraced.service"
 systemd-analyze security --offline=1 --no-pager --threshold=20 "$TMPDIR/acceltraced.service" >/dev/null 2>&1
 check 'a weaker unit is reported' 1 $?
-# What the daemon keeps is what the unit gives.
+# The capabilities that the daemon keeps are those that the unit grants.
 sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sort >"$TMPDIR/given"
 sed -n '/kRecording\[\]/,/};/p' "$top/daemon/privileges.cc" | grep -o 'CAP_[A-Z_]*' >"$TMPDIR/kept"
 grep -o 'add(CAP_[A-Z_]*' "$top/daemon/privileges.cc" | sed 's/add(//' >>"$TMPDIR/kept"
