@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that calls libaxl itself and needs no device: what the tests of the
-// rings record.
+// Calls libaxl without a device; the tests of the rings record it.
 //
 //   axl-api-app CALLS [threads=N] [rounds=N] [fork] [pause-us=N] [forever] [count=FILE] [handler]
 //
-// Each thread makes CALLS calls, each in a range of its own, in every round by new
-// threads. fork: a child does the same, then executes this program once more.
-// forever: begins anew until it is killed. count: a file of 8 bytes whose number is how many
-// calls have returned, also when it is killed. handler: a signal handler has ranges and marks, too,
-// at any time. Prints "calls N ranges N marks N".
+// Each thread makes CALLS calls, each in its own range; every round uses new threads. fork: a child
+// does the same, then executes this program again. forever: repeats until it is killed. count: a
+// file of 8 bytes with the number of calls that have returned, valid even after a kill. handler: a
+// signal handler makes ranges and marks, too, at any time. Prints "calls N ranges N marks N".
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -42,7 +40,7 @@ struct Options {
   int pause_us = 0;
 };
 
-// One call of each kind that needs no device, refused or not.
+// A call of each kind that needs no device, successful or refused.
 void Call(int number) {
   int value = 0;
   switch (number % 3) {
@@ -73,7 +71,7 @@ bool CountIn(const char* path) {
 void Work(const Options& options) {
   do {
     for (int i = 0; i < options.calls; ++i) {
-      // Short and long, in a buffer that is used again.
+      // Short and long texts, in a buffer that is reused.
       char range[160];
       snprintf(range, sizeof(range), "step %d %s", i % 10,
                i % 10 == 9 ? "whose name is longer than what fits into a slot of the ring, so that "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much the way through BPF's ring takes: API calls into the ring of a daemon that records this
-// process, as fast as it reads, so that nothing is lost. Needs the right to load BPF programs.
+// Measures the path through BPF's ring: API calls into the ring of a daemon that records this
+// process, no faster than it reads, so that nothing is lost. Needs the right to load BPF programs.
 //
 //   axl-bpf-flood EVENTS   waits for a line, then writes; prints events and ns.
 #include <bpf/bpf.h>
@@ -36,7 +36,7 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The youngest map of this name, type and size: a daemon that has just begun to record.
+// The newest map of this name, type and size: that of the daemon that just started recording.
 int FindMap(const char* name, uint32_t type, uint32_t* entries) {
   int found = -1;
   for (uint32_t id = 0; bpf_map_get_next_id(id, &id) == 0;) {

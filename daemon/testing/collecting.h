@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends of the daemon's pipes that remember what went through, for its tests.
+// Sinks for the daemon's tests that remember everything.
 #ifndef DAEMON_TESTING_COLLECTING_H_
 #define DAEMON_TESTING_COLLECTING_H_
 
@@ -13,7 +13,7 @@
 
 namespace acceltrace::daemon {
 
-// A session's output: keeps every packet.
+// A session's output that keeps every packet.
 class CollectingOutput : public PacketOutput {
  public:
   void Write(proto::Packet* packet, int64_t, uint32_t rows) override {
@@ -32,7 +32,7 @@ class CollectingOutput : public PacketOutput {
   uint64_t total_rows = 0;
 };
 
-// A source's handler: keeps every event.
+// A source's handler that keeps every event.
 class CollectingHandler : public EventHandler {
  public:
   uint32_t Intern(std::string_view text) override {

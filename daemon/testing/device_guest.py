@@ -27,7 +27,7 @@ def path(name):
 
 
 def refused(*options, daemon=DAEMON, **popen):
-    """What a daemon says that must not start."""
+    """Returns the output of a daemon that must fail to start."""
     done = subprocess.run([daemon, "--private", "--system", "--output", "/tmp/none", *options],
                           capture_output=True, text=True, timeout=60, check=False, **popen)
     equal((done.returncode, len(done.stderr.splitlines())), (1, 1))
@@ -81,7 +81,7 @@ def the_drivers_ring_and_its_tracepoints_say_the_same():
 
 @test
 def calls_that_were_not_asked_for_are_not_missed():
-    # Short ones, whose submissions are read when all is at its end.
+    # Short recordings, whose submissions are read at their end.
     for number in range(6):
         name = path(f"driver{number}")
         subprocess.run([ACCELTRACE, "record", "-q", "-o", name, "--probes", "driver,clock", "--",
@@ -132,7 +132,7 @@ def recordings_of_the_service_share_a_device_and_keep_apart():
 
 
 def answer(*argv):
-    """What acceltrace says as JSON of a trace without a fault."""
+    """Returns the JSON output of acceltrace for a trace without findings."""
     done = subprocess.run([ACCELTRACE, *argv, "--json"],
                           capture_output=True, text=True, timeout=120, check=False)
     equal((argv, done.returncode, done.stderr), (argv, 0, ""))
@@ -140,7 +140,7 @@ def answer(*argv):
 
 
 def ran_in(group, times):
-    """The workload so often, held back, in a control group of its own."""
+    """Runs the workload that many times, gated, in its own control group."""
     os.mkdir(group)
     # pylint: disable=consider-using-with
     child = subprocess.Popen(
@@ -175,10 +175,10 @@ def time_of_a_device_is_of_the_control_group_that_used_it():
             FROM jobs WHERE pid IN
             (SELECT pid FROM process_groups WHERE control_group = '{name}'))""")["rows"][0]
         equal((name, *rows[:2]), (name, wanted["jobs"], wanted["commands"]))
-        # Ends are rounded one by one there.
+        # Ends are rounded individually there.
         assert abs(rows[2] - wanted["device_ns"]) <= rows[1], (rows, wanted)
     equal(groups["/three"]["commands"], 3 * groups["/one"]["commands"])
-    # The link of the device, and what lies above it, as the kernel has them.
+    # The link of the device and of the port above it, according to the kernel.
     device = device_folder()
     counters = {(each["source"], each["object"], each["name"]): each["last"]
                 for each in found["counters"]}
@@ -194,7 +194,7 @@ def time_of_a_device_is_of_the_control_group_that_used_it():
 
 
 def kernel_errors(folders):
-    """{(function, name): count} of bus errors, as the kernel has them."""
+    """Bus errors {(function, name): count} according to the kernel."""
     found = {}
     for folder in folders:
         for kind in ("correctable", "nonfatal", "fatal"):
@@ -216,9 +216,9 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
     recording = Recording("--output", path("errors"), "--sources", "pcie")
     equal(recording.first, "ready")
     with monitor_port() as port:
-        # This emulator delivers no correctable ones, and the kernel does not look into a device
-        # after a fatal one. Each is counted before the next one comes, and comes again if not: one
-        # that comes before the device has recovered from the last is lost with its status.
+        # This emulator delivers no correctable errors, and the kernel does not examine a device
+        # after a fatal one. Each is counted before the next one is injected, and repeated if it is
+        # not: an error before the device has recovered from the last one is lost with its status.
         for error, name, times in ((0x4000, "nonfatal CmpltTO", 2),
                                    (0x10000, "nonfatal UnxCmplt", 1)):
             key = (os.path.basename(device), name)
@@ -236,7 +236,7 @@ def errors_of_a_link_are_those_that_the_kernel_counts():
                     assert False, (key, wanted, said, kernel_errors(folders))
     after = kernel_errors(folders)
     recording.stop()
-    # Samples that the device did not answer in between are bad: not all is well in that report.
+    # Samples that the device did not answer in between are bad, so the report is not clean.
     done = subprocess.run([ACCELTRACE, "report", path("errors"), "--json"], stdout=subprocess.PIPE,
                           text=True, check=False)
     counters = {(each["object"], each["name"]): each
@@ -253,8 +253,9 @@ MODELS = [["--layers", "1", "--prompt", "4", "--no-check", "--tokens", tokens]
 
 
 class Private:
-    """acceltrace record without the service: the workload once, a line that is waited for, and the
-    workload again."""
+    """Runs acceltrace record without the service: the workload once, a line that the test waits
+    for, and the workload again.
+    """
 
     def __init__(self, name, model, *more):
         self.name = path(name)
@@ -275,11 +276,11 @@ class Private:
         return self.content()
 
     def content(self):
-        """What was done, but for its times."""
+        """The content of the trace without times."""
         columns = {"api": "name, bytes, result", "ranges": "name, depth, mark",
                    "jobs": "queue IS NULL, commands_submitted, copy_bytes, on_host, on_device",
                    "commands": "opcode, op, bytes, work, memory_bytes"}
-        # One query: each reads the whole recording.
+        # A single query, since each reads the whole recording.
         wide = max(select.count(",") for select in columns.values())
         rows = answer("query", self.name, " UNION ALL ".join(
             f"SELECT '{table}', {select}{', NULL' * (wide - select.count(','))}, count(*) "
@@ -314,12 +315,12 @@ def private_recordings_of_one_device_are_each_as_alone():
     third = Private("third", 0, "--overhead", "low", "--sources", "all", "--priority", "5")
     equal(private_daemons(), 1)
     equal(first.finish(), alone[0])
-    # The first has ended, and what it began goes on.
+    # The first has ended, and the daemon that it started continues.
     equal(private_daemons(), 1)
     equal(second.finish(), alone[1])
     equal(third.finish()[2:], alone[0][2:])
     until_no_daemon_is_left()
-    # Nor does it harm the second that the first one is killed.
+    # Killing the first does not affect the second either.
     first, second = Private("killed", 0), Private("outlives", 1)
     first.client.kill()
     first.client.communicate()
@@ -389,7 +390,7 @@ def a_ring_that_the_driver_holds_for_its_tracepoints_is_reported():
         assert "held by the driver" in text and f"write 0 to {setting}" in text, text
     finally:
         write("0")
-    # The other way round the driver refuses, so that the culprit named is the daemon.
+    # In the other order the driver refuses, so the message names the daemon.
     holder = Recording("--output", path("holder2"))
     equal(holder.first, "ready")
     try:
@@ -433,7 +434,7 @@ def a_device_that_goes_away_ends_nothing():
     assert trace["rows"]["commands"] > 0
     for name, hop in trace["hops"].items():
         assert hop["in"] == hop["out"] + hop["lost"] + hop["bad"], (name, hop)
-    # Samples that a device that is gone does not answer are bad, and reported.
+    # Samples that a removed device does not answer are bad, and reported.
     assert trace["hops"]["samples/axl0"]["bad"] > 0
     text = refused()
     assert "no accelerator" in text, text

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command record costs from the ring to the encoded block: drains a ring of plausible
-// records over and over. In a guest under --icount a nanosecond is an instruction.
-// tests/bench/collection runs it.
-//
-// Prints a line of JSON.
+// Measures the cost of a command record from the ring to the encoded block: drains a ring of
+// plausible records repeatedly. In a guest under --icount a nanosecond is an instruction.
+// tests/bench/collection runs it. Prints a line of JSON.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,7 +21,7 @@ namespace {
 constexpr uint32_t kLog2 = 14;
 constexpr size_t kRecords = size_t{1} << kLog2;
 
-// Counts what would be written.
+// Counts the bytes that would be written.
 class CountingHandler : public CollectingHandler {
  public:
   void OnBlock(proto::Packet* block, int64_t, uint32_t count, uint64_t) override {
@@ -33,7 +31,7 @@ class CountingHandler : public CollectingHandler {
   uint64_t bytes = 0, rows = 0;
 };
 
-// As a transformer's step looks: jobs of eight commands on four engines, with gaps that vary.
+// Like a transformer's step: jobs of eight commands on four engines, with varying gaps.
 void Fill(axl_record* records) {
   std::mt19937_64 random(1);
   uint64_t now = 1'000'000'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ring of perf's in plain memory and the kernel's side of it.
+// A perf ring in plain memory, with the kernel's side of it.
 #ifndef DAEMON_TESTING_FAKE_PERF_RING_H_
 #define DAEMON_TESTING_FAKE_PERF_RING_H_
 
@@ -24,7 +24,7 @@ class FakePerfRing {
   const char* data() const { return memory_.data(); }
   uint64_t head = 0, tail = 0;
 
-  // raw: the tracepoint's record; its length is filled up as the kernel does.
+  // raw is the tracepoint's record, padded as the kernel does.
   void Sample(int64_t time_ns, const Task& task, std::string raw) {
     while ((raw.size() + 4) % 8 != 0) raw += '\0';
     std::string body;
@@ -43,7 +43,7 @@ class FakePerfRing {
     Add(&body, time_ns);
     Record(PERF_RECORD_LOST, body);
   }
-  // wrong: what its length says too much.
+  // wrong is added to the length field.
   void Record(uint32_t type, const std::string& body, int wrong = 0) {
     perf_event_header header = {};
     header.type = type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device trace ring in plain memory and the device's side of it.
+// A device trace ring in plain memory, with the device's side of it.
 #ifndef DAEMON_TESTING_FAKE_RING_H_
 #define DAEMON_TESTING_FAKE_RING_H_
 
@@ -27,7 +27,7 @@ class FakeRing {
   void* data() { return memory_.data(); }
   size_t size() const { return memory_.size(); }
 
-  // As the hardware does it: drops when full, numbers dropped records too.
+  // As the hardware does: drops records when full, and numbers dropped ones too.
   void Produce(uint32_t job) {
     const uint32_t sequence = next_sequence_++;
     if (header().produced - header().consumed == kRecords) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Recordings of several files: parts of a rotation, a flight recorder saved by triggers. On the
-kernel at hand, without a device."""
+"""Recordings of several files: parts of a rotation, a flight recorder saved by triggers. Runs on
+the host's kernel, without a device.
+"""
 
 import glob
 import os
@@ -18,12 +19,12 @@ test = tap.Cases()
 
 
 def files(name):
-    """run.atrace, run.2.atrace, ...: those that there are."""
+    """The existing files among run.atrace, run.2.atrace, ..."""
     return sorted(os.path.basename(file) for file in glob.glob(path(name + ".*")))
 
 
 def record(name, *options, app=("20000",)):
-    """A private recording of the app: what it fired, and the daemon's summary."""
+    """Makes a private recording of the app; returns what it fired, and the daemon's summary."""
     recording = Recording("--output", path(name + ".atrace"), *HOST_ONLY, *options)
     equal(recording.first, "ready")
     text, _ = recording.run(APP, *app)
@@ -33,13 +34,13 @@ def record(name, *options, app=("20000",)):
 
 
 def whole(name, reason):
-    """A file that is complete in itself and in which verify finds nothing."""
+    """A file is complete in itself and verify has no findings."""
     trace = summary(path(name))
     equal((name, trace["footer"], trace["gaps"], trace["bad_packets"], trace["stop_reason"]),
           (name, True, 0, 0, reason))
     for hop, account in trace["hops"].items():
         equal((hop, account["lost"], account["bad"]), (hop, 0, 0))
-        # What was on its way when a part was completed is in the next one.
+        # Records in flight when a part was completed are in the next one.
         equal((hop, account["in"]), (hop, account["out"] + account["waiting"]))
         assert reason != "client" or account["waiting"] == 0, (hop, account)
     done = subprocess.run([ACCELTRACE, "verify", path(name)], capture_output=True, text=True,
@@ -57,13 +58,13 @@ def parts_of_a_rotation_hold_each_call_once():
     count, done = record("all", "--rotate-size", "1M", "--keep", "16", app=("120000",))
     assert 2 <= done["parts"] <= 16, done
     names = ["all.atrace"] + [f"all.{i}.atrace" for i in range(2, done["parts"] + 1)]
-    # Those that were not needed are gone.
+    # Files that were not needed are deleted.
     equal(files("all"), sorted(names))
     traces = [whole(name, "client" if name == names[-1] else "rotated") for name in names]
     equal(sum(ended(trace) for trace in traces), count["calls"])
     equal(sum(os.path.getsize(path(name)) for name in names), done["bytes"])
     equal((done["overwritten"], done["triggered"], done["saved"]), (0, 0, 0))
-    # Each says from when on it has everything; the names that it uses are in it.
+    # Each file says since when it is complete, and contains the names that it uses.
     begins = [trace["accounts"]["whole_since_ns"] for trace in traces]
     equal((begins[0], begins), (0, sorted(begins)))
     for before, trace in zip(traces, traces[1:]):
@@ -81,7 +82,7 @@ def the_oldest_part_is_overwritten():
     traces = [whole(name, "client" if name == newest else "rotated") for name in files("two")]
     kept = sum(trace["rows"]["api"] + trace["rows"]["ranges"] + trace["rows"].get("marks", 0)
                for trace in traces)
-    # The older of the two has the call and the range that were under way once more.
+    # The older one repeats the call and the range that were open.
     equal(done["events"], sum(count.values()))
     assert 0 <= kept - (done["events"] - done["overwritten"]) <= 2, (kept, done)
 
@@ -91,7 +92,7 @@ def a_rotation_by_time():
     recording = Recording("--output", path("time.atrace"), *HOST_ONLY, "--rotate-time", "1s",
                           "--keep", "2")
     equal(recording.first, "ready")
-    # As long as it takes until a second part has begun.
+    # Runs until a second part has begun.
     while os.path.getsize(path("time.2.atrace")) == 0:
         recording.run(APP, "100", "pause-ms=50")
     done, _, _ = recording.stop()

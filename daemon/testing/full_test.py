@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 """Recordings to a disk that is full for a while, to one that stays full, and to a file that is
-removed: what is lost is counted, and the file says so. On the kernel at hand, without a device."""
+deleted: losses are counted, and the file reports them. Runs on the host's kernel, without a
+device.
+"""
 
 import json
 import os
@@ -22,7 +24,7 @@ test = tap.Cases()
 
 
 class SmallDisk:
-    """A file system of a few MiB with a file in it that takes what is left of its space."""
+    """A file system of a few MiB with a file that takes the rest of its space."""
 
     def __enter__(self):
         # pylint: disable=consider-using-with
@@ -58,7 +60,7 @@ def size(path):
 
 
 def until_it_grows(path, recording, count):
-    """Something happens until it reaches the file; counts what was fired."""
+    """Fires events until they reach the file; counts them."""
     before = size(path)
     for _ in range(600):
         text, _ = recording.run(APP, "100")
@@ -75,7 +77,7 @@ def add(count, more):
 
 
 def loss_of(path):
-    """The rows of losses at the output, by the trace itself."""
+    """The trace's own rows of losses at the output."""
     done = subprocess.run([ACCELTRACE, "report", "--json", path], capture_output=True, text=True,
                           check=False)
     report = json.loads(done.stdout)
@@ -92,7 +94,7 @@ def a_full_disk_is_waited_for():
         add(count, fired(recording.run(APP, "1000")[0]))
         for calls in ("200000", "300000"):
             disk.fill()
-            # More than what had been set aside, for the end and by going on.
+            # More than the reserve, for the end and for continuing.
             add(count, fired(recording.run(APP, calls)[0]))
             disk.empty()
             until_it_grows(file, recording, count)
@@ -111,14 +113,14 @@ def a_full_disk_is_waited_for():
         rows = trace["rows"]
         kept = rows["api"] + rows["ranges"] + rows.get("marks", 0)
         total = count["calls"] + count["ranges"] + count["marks"]
-        # The rest of what was lost there are rows about processes.
+        # The other losses there are rows about processes.
         assert 0 <= total - kept <= output["lost"], (total, kept, output)
         assert output["lost"] - (total - kept) <= 1000, (total, kept, output)
         equal(done["lost"], output["lost"])
         spans = loss_of(file)
         equal(sum(span["count"] for span in spans), output["lost"])
         assert len(spans) >= 2, spans
-        # The names that later rows use are there.
+        # The names that later rows use are present.
         equal({"step 0", "step 9"} <= set(trace["range_names"]), True)
 
 
@@ -160,7 +162,7 @@ def a_file_that_is_removed_or_its_folder():
             done, status, _ = recording.stop()
             equal(status, 1)
             assert "was removed while it was written" in done["error"], done
-            # Whoever has it open has all of it.
+            # A process that has it open sees all of it.
             trace = summary(f"/proc/{os.getpid()}/fd/{held}")
             equal((trace["footer"], trace["rows"]["api"]), (True, count["calls"]))
             os.close(held)
@@ -168,7 +170,7 @@ def a_file_that_is_removed_or_its_folder():
 
 @test
 def what_is_too_slow_makes_the_sources_count():
-    """Nobody takes what is recorded for a while: rings fill up, and each event is counted once."""
+    """The output is not read for a while: rings fill up, and each event is counted once."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = os.path.join(folder, "pipe")
         os.mkfifo(pipe)
@@ -185,7 +187,7 @@ def what_is_too_slow_makes_the_sources_count():
                 os._exit(0)
             os.close(reader)
             done, _, _ = recording.stop()
-            # Both ends were open there; nothing more comes.
+            # Both ends were open there, and nothing follows.
             until = time.monotonic() + 60
             while (summary(file.name) or {}).get("footer") is not True:
                 assert time.monotonic() < until, "no footer came"
@@ -197,7 +199,7 @@ def what_is_too_slow_makes_the_sources_count():
             equal((hop, account["in"]), (hop, account["out"] + account["lost"] + account["bad"]))
         lost = trace["hops"]["bpf-api"]["lost"]
         assert lost > 0, trace["hops"]
-        # A call is two events, a range is, too; and one is the name of an op.
+        # A call is two events, and so is a range; one more is the name of an op.
         equal(trace["hops"]["bpf-api"]["in"], 2 * (count["calls"] + count["ranges"]) +
               count["marks"] + 1)
 

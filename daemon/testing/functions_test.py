@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Library functions that providers name are API calls of the trace: each call, bytes, stream.
+"""Library functions that providers declare are API calls of the trace: each call, bytes, stream.
 
-FUNCTIONS_CALLS=250000 for as many of each of four threads.
+FUNCTIONS_CALLS=250000 sets the number of calls of each of four threads.
 """
 
 import json
@@ -19,13 +19,13 @@ TEST = os.path.join(REPO, "build", "test")
 CALLS = os.path.join(TEST, "standin-calls")
 CUDA, HIP, ZE = (os.path.join(TEST, "standin", name)
                  for name in ("libcuda.so.1", "libamdhip64.so.6", "libze_loader.so.1"))
-# What fits into the ring, so that no call is lost however late the daemon comes.
+# Few enough to fit into the ring, so that no call is lost however late the daemon runs.
 COUNT = int(os.environ.get("FUNCTIONS_CALLS", "10000"))
 test = tap.Cases()
 
 
 def printed(text):
-    """{function: (calls, bytes)} that the program says it made."""
+    """The calls {function: (calls, bytes)} that the program reports."""
     rows = [line.split() for line in text.splitlines() if line and not line.startswith("text")]
     return {name: (int(calls), int(size)) for name, calls, size in rows[:-1]}
 
@@ -59,16 +59,16 @@ def calls_and_bytes_of_four_threads_are_exact():
     equal(status, 0)
     stderr = finish(recording, trace)
     calls = printed(text)
-    # One of them calls another one: both are recorded.
+    # One function calls another one: both are recorded.
     equal(sum(count for count, _ in calls.values()), 4 * COUNT + calls["cuMemcpyHtoD_v2"][0])
     equal(in_trace(trace), calls)
     equal(query(trace, "SELECT count(*) FROM api WHERE open OR result != 0"), [(0,)])
-    # In its caller, on the same thread.
+    # Nested in its caller, on the same thread.
     equal(query(trace, """SELECT count(*) FROM api a JOIN api b ON a.tid = b.tid
         AND a.name = 'cuMemcpyHtoD_v2' AND b.name = 'cuMemcpyHtoDAsync_v2' AND b.stream = 7
         AND b.begin_ns >= a.begin_ns AND b.end_ns <= a.end_ns AND b.bytes = a.bytes
         WHERE a.begin_ns < (SELECT min(begin_ns) FROM api) + 20000000""")[0][0] > 0, True)
-    # An argument on the stack, one in a register.
+    # One argument on the stack, one in a register.
     for name in ("cuLaunchKernel", "cuStreamSynchronize"):
         equal(sorted(row[0] for row in query(
             trace, f"SELECT DISTINCT stream FROM api WHERE name = '{name}'")), [1, 2, 3, 4])

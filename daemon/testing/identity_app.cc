@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that are hard to tell apart, for the tests of whose a call, a job and a command is.
+// Programs that are hard to distinguish, for the tests of the owner of calls, jobs and commands.
 //
 //   axl-identity-app WHAT [ARGUMENT...]
 //
 //   work                     a little of everything
-//   exec PROGRAM...          works, then becomes that program
-//   threadexec PROGRAM...    likewise, but by a thread that is not the first, beside others
+//   exec PROGRAM...          works, then executes that program
+//   threadexec PROGRAM...    the same, but from a thread other than the first
 //   fork|_Fork|clone [first] a child works, then its parent; first: the parent before it as well
-//   leader                   its first thread ends, another one goes on to work
-//   wait FILE                has the device open, and works on when the file is there
-//   copies [FILE]            works by two copies of the library; with FILE: as `wait` does
-//   spoof COUNT ID...        so many jobs for each by the ioctls themselves, with ids that begin so
+//   leader                   its first thread ends, another one continues
+//   wait FILE                has the device open, and continues when the file exists
+//   copies [FILE]            works by two copies of the library; with FILE: waits as `wait` does
+//   spoof COUNT ID...        COUNT jobs for each ID by raw ioctls, with ids that begin with it
 //
-// What it has done is added to the file $AXL_IDENTITY, a line for each piece of work: its calls,
-// its commands, and the op's name.
+// It appends a line to the file $AXL_IDENTITY for each piece of work: its calls, its commands, and
+// the op's name.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ void Note(int calls, int commands, const char* op) {
   close(fd);
 }
 
-// Of one copy of libaxl; first the one that this program is linked with.
+// The functions of a copy of libaxl; the first is the one that this program is linked with.
 struct Library {
   decltype(&axlMalloc) malloc = axlMalloc;
   decltype(&axlLaunchVector) launch = axlLaunchVector;
@@ -65,7 +65,7 @@ struct Library {
   decltype(&axlFree) free = axlFree;
 };
 
-// The same file once more.
+// Loads a copy of the same file.
 Library AnotherCopy() {
   Dl_info about = {};
   dladdr(reinterpret_cast<void*>(&axlMalloc), &about);
@@ -116,7 +116,7 @@ int Forks(const char* how, bool first) {
   const pid_t child = Fork(how);
   if (child == 0) {
     void* x = nullptr;
-    // What its parent has opened is refused, and is no call that has a job.
+    // Objects opened by its parent are refused, which makes no call with a job.
     if (first) _exit(axlMalloc(&x, 4096) == axlErrorForked ? (Note(1, 0, "refused"), 0) : 6);
     Work("child");
     _exit(0);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whose a call, a job and a command is, in the VM: identity_guest.py FOLDER.
+"""The owner of calls, jobs and commands, in the VM: identity_guest.py FOLDER.
 
-Each recording has to have just what its own programs did, of none more and of none less, and
-`verify` nothing to say. Called by tests/vm/identity.sh.
+Each recording must contain exactly the work of its own programs, and `verify` must have no
+findings. Called by tests/vm/identity.sh.
 """
 
 import json
@@ -35,7 +35,7 @@ def query(trace, sql):
 
 
 class Case:
-    """A recording, and what was noted of those who are in it."""
+    """A recording, and the work that its programs noted."""
 
     def __init__(self, name):
         self.trace = os.path.join(FOLDER, f"{name}.atrace")
@@ -53,7 +53,9 @@ class Case:
         return self
 
     def attach(self, meanwhile=lambda app: None, how="wait"):
-        """Of a program that has the device open already; meanwhile: before it goes on."""
+        """Records a program that has the device open already; `meanwhile` runs before it
+        continues.
+        """
         go = self.trace + ".go"
         with subprocess.Popen([APP, how, go], stdout=subprocess.PIPE, text=True,
                               env=self.environment) as app:
@@ -72,7 +74,7 @@ class Case:
         return self
 
     def check(self):
-        """Just what they did, and no finding."""
+        """The recording contains exactly their work, without findings."""
         with open(self.noted, encoding="utf-8") as file:
             rows = [line.rstrip("\n").split(" ", 2) for line in file]
         calls, commands = sum(int(row[0]) for row in rows), sum(int(row[1]) for row in rows)
@@ -82,7 +84,7 @@ class Case:
         equal(got, {"api": calls, "jobs": commands, "commands": commands})
         equal([row[0] for row in query(self.trace, "SELECT DISTINCT op FROM commands ORDER BY 1")],
               ops)
-        # Each job is the work of a call of its own process.
+        # Each job belongs to a call of its own process.
         equal(query(self.trace, "SELECT count(*) FROM jobs JOIN api USING (correlation) "
                                 "WHERE jobs.pid = api.pid")[0][0], commands)
         done = subprocess.run([ACCELTRACE, "verify", self.trace], capture_output=True, text=True,
@@ -118,8 +120,8 @@ def a_container_of_an_image_with_its_own_copy_of_the_library():
     options = ",".join(f"{name}dir={folders[name]}" for name in ("lower", "upper", "work"))
     inside = f"mount -t overlay -o {options} overlay {folders['merged']} && cd / && " \
              f"LD_LIBRARY_PATH={folders['merged']} exec {folders['merged']}/axl-identity-app fork"
-    # User and root of the container are those of the machine; all else is its own.
-    # Known by its layer, which the recorder sees; else its calls are seen from the first job on.
+    # Only the user and root of the container are the machine's. The library is recognised by its
+    # layer, which the recorder sees; otherwise calls are recorded from the first job on.
     Case("overlay").record("unshare", "-pfmCiu", "--mount-proc", "sh", "-c", inside, options=(
         "--libaxl", os.path.join(folders["lower"], "libaxl.so.0"))).check()
 
@@ -129,7 +131,7 @@ def all_kinds_of_programs_at_once_in_all_kinds_of_containers():
     kinds = ("work", f"exec {APP} work", f"threadexec {APP} work", "leader", "copies", "fork",
              "fork first", "_Fork", "_Fork first", "clone", "clone first",
              f"exec {APP} threadexec {APP} fork")
-    # A user who is not root of the machine has no more than his part of its contexts.
+    # A user who is not root of the machine is limited to the user's share of contexts.
     script = "set -e; all=; "
     for number, kind in enumerate(kinds, 1):
         script += f'{APP} {kind} & all="$all $!"; '
@@ -165,7 +167,7 @@ def children_however_they_are_made():
 
 @test
 def numbers_of_processes_that_come_again():
-    # The kernel gives out the number after the one that it believes was the last.
+    # The kernel allocates the pid after the one that it believes was the last.
     turn = f"echo 20000 >/proc/sys/kernel/ns_last_pid; {APP} work & wait $! && test $! = 20001"
     Case("again").record("sh", "-ec", "for i in 1 2 3 4 5 6; do " + turn + "; done").check()
 
@@ -183,13 +185,13 @@ def what_runs_already_is_recorded_from_then_on():
 
 @test
 def ids_that_name_a_recorded_process_are_nobodys_but_their_own():
-    # What an ordinary user may run, which a program below /root is not.
+    # Copies that an ordinary user can run, unlike programs below /root.
     library = shutil.copy(os.path.join(REPO, "build", "lib", "libaxl.so.0"), FOLDER)
     program = shutil.copy(APP, FOLDER)
 
     def spoof(app):
-        # Its process and threads, what begins without a driver's client, and clients, which can be
-        # guessed.
+        # Its process and threads, numbers of events without a driver's client, and clients, which
+        # can be guessed.
         named = [app.pid, app.pid + 1, os.getpid(), 0, 1 << 31, 1 << 31 | app.pid, 2**32 - 1,
                  2**31 - 1, *range(1, 17)]
         subprocess.run([program, "spoof", "5", *map(str, named)], timeout=120, check=True,
@@ -211,7 +213,7 @@ def a_foreign_program_whose_inner_number_is_that_of_a_recorded_one():
 def a_recorder_in_a_pid_namespace():
     Case("inside").record(APP, "fork", inside=IN_NAMESPACE).check()
     Case("deeper").record(*IN_NAMESPACE, APP, "work", inside=IN_NAMESPACE).check()
-    # Beside one outside that it does not see.
+    # Next to a process outside of the container, which it cannot see.
     with subprocess.Popen(["sh", "-c", f"while {APP} work; do :; done"]) as outside:
         try:
             Case("beside").record(APP, "threadexec", APP, "work", inside=IN_NAMESPACE).check()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one look of each source of the host costs that is read from /proc and /sys.
+// Measures the cost of reading each host source in /proc and /sys once.
 //
 //   axl-look-cost LOOKS [PCI-ADDRESS]
 //

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Run states of threads against `perf sched timehist` of the same run: each time that a thread had
-a CPU is in both, on the same CPU, with the same times."""
+"""Compares run states of threads with `perf sched timehist` of the same run: each period on a CPU
+is in both, on the same CPU, with the same times.
+"""
 
 import os
 import re
@@ -19,16 +20,16 @@ from sched_test import query, record  # noqa: E402
 
 LINE = re.compile(r"\s*(\d+)\.(\d{6}) \[(\d+)\]\s+\S.*\[(\d+)(?:/\d+)?\]"
                   r"\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+(\d+\.\d{3})\s+([A-Z])\s*$")
-# perf says microseconds.
+# perf has microseconds.
 ROUND_NS = 1_000
-# Between what the two note of one switch lie some hundred instructions, and perhaps an interrupt or
-# the host of a virtual machine: how many are not close is printed, but no failure.
+# Some hundred instructions, and perhaps an interrupt or a preemption by the hypervisor, separate
+# the two times of one switch. The number of times that are not close is printed, but is no failure.
 CLOSE_NS = 20_000
 test = tap.Cases()
 
 
 class Perf:
-    """`perf sched record` of the whole system, on the daemon's clock."""
+    """Runs `perf sched record` of the whole system, on the daemon's clock."""
 
     def __init__(self, name):
         self.file = path(name + ".perf")
@@ -49,7 +50,7 @@ class Perf:
         raise AssertionError("perf did not begin")
 
     def runs(self):
-        """By thread: (end, CPU, wait, delay, run) of each time that it had a CPU, in ns."""
+        """By thread: (end, CPU, wait, delay, run) of each period on a CPU, in ns."""
         self.perf.send_signal(signal.SIGINT)
         self.perf.communicate(timeout=120)
         stats = subprocess.run(["perf", "report", "--stats", "-i", self.file], text=True,
@@ -70,13 +71,13 @@ class Perf:
 
 
 def ours(trace, tid):
-    """The same, of a trace: what lies before a run is away, the last part of it ready."""
+    """The same from a trace: the time before a run is away, the last part of it ready."""
     rows = query(trace, f"""SELECT state, begin_ns, end_ns, cpu FROM thread_states
         WHERE tid = {tid} ORDER BY begin_ns""")
     runs, away, ready, slept = [], 0, 0, False
     for state, begin_ns, end_ns, cpu in rows:
         if state == "running":
-            # perf counts a delay after a wake-up only.
+            # perf only counts a delay after a wake-up.
             runs.append((end_ns, cpu, away, ready if slept else 0, end_ns - begin_ns))
             away, ready, slept = 0, 0, False
             continue
@@ -87,8 +88,9 @@ def ours(trace, tid):
 
 
 def matching(tid, runs, theirs):
-    """perf's row of each of our runs but the last one. However long it takes, what perf notes of a
-    switch away is noted after the thread ran and before it runs again: one row lies there."""
+    """Finds perf's row of each of our runs but the last one. perf notes a switch away after the
+    thread ran and before it runs again, however long that takes, so one row is in between.
+    """
     rows = iter(row for row in theirs if row[0] > runs[0][0] - runs[0][4] - ROUND_NS)
     for mine, after in zip(runs, runs[1:]):
         row = next(rows, None)
@@ -109,8 +111,8 @@ def compare(name, *argv):
     equal(lost, 0)
     compared = far = 0
     for tid in sorted({int(line[2]) for line in lines if line[0] in ("thread", "mark")}):
-        # The first one began before the recording did, or with the thread; the last one has no end
-        # that is a switch.
+        # The first one began before the recording or with the thread; the last one does not end
+        # with a switch.
         runs = ours(trace, tid)[1:-1]
         assert len(runs) >= 4, (tid, runs)
         for mine, after, other in zip(runs, runs[1:], matching(tid, runs, theirs[tid])):

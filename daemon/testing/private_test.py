@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Private recordings of a program with probes, on the kernel at hand, without a device."""
+"""Private recordings of a program with probes, on the host's kernel, without a device."""
 
 import json
 import os
@@ -131,7 +131,8 @@ def without_a_client_it_ends_with_its_processes():
     app = subprocess.Popen([APP, "1", "attach"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     equal(app.stdout.readline(), b"in a call\n")
     daemon = alone("--output", path("pid"), *HOST_ONLY, "--pid", str(app.pid))
-    # Only then it may end: one that is gone cannot be recorded, however late the daemon starts.
+    # It may only end then: a process that exited cannot be recorded, however late the daemon
+    # starts.
     until(lambda: size_of(path("pid")) or daemon.poll() is not None)
     app.communicate(b"x")
     equal(daemon.wait(timeout=TIMEOUT_S), 0)
@@ -166,7 +167,8 @@ def the_flight_recorder_keeps_the_end():
         assert 0 < trace["rows"]["api"] < fired(text)["calls"], trace["rows"]
         equal((trace["footer"], trace["gaps"]), (True, 0))
         assert os.path.getsize(path(name)) < 400_000
-        # Each is a whole trace: how long, from when on nothing is missing, what it cost.
+        # Each is a complete trace with its duration, the time since which it is complete, and its
+        # cost.
         accounts = trace["accounts"]
         assert trace["start_ns"] < accounts["whole_since_ns"] <= accounts["stop_ns"], accounts
         assert accounts["cpu_ns"] > 0 and accounts["overwritten_rows"] > 0, accounts
@@ -175,7 +177,7 @@ def the_flight_recorder_keeps_the_end():
             equal((hop, account["in"]),
                   (hop, account["out"] + account["lost"] + account["bad"] + account["waiting"]))
         equal(trace["hops"]["output"]["out"], trace["rows"]["all"])
-    # The summary counts what the file holds.
+    # The summary counts what the file contains.
     held = sum(summary(path("ring"))["rows"].get(kind, 0) for kind in ("api", "ranges", "marks"))
     equal((done["events"], done["overwritten"]), (held, accounts_of("ring")["overwritten_rows"]))
     assert done["overwritten"] + done["events"] > fired(text)["calls"]
@@ -220,7 +222,7 @@ def what_a_process_was_in_the_middle_of_is_known():
 
 
 def ran_s(pid):
-    """The CPU time that a process has had."""
+    """The CPU time of a process."""
     with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
         return int(file.read().split()[0]) / 1e9
 
@@ -302,7 +304,7 @@ def an_ordinary_user_learns_what_permission_is_missing():
 
 
 def bpf_refused():
-    """Why BPF cannot be used here, or None."""
+    """The reason why BPF cannot be used here, or None."""
     recording = Recording("--output", path("try"), *HOST_ONLY)
     if recording.first == "ready":
         attached = all(value for name, value in (recording.stop() and

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program with the probes of the API library (provider libaxl) that needs no
-// device: what the daemon's tests record.
+// A program with the probes of the API library (provider libaxl) that needs no device; the daemon's
+// tests record it.
 //
 //   axl-probe-app CALLS [threads=N] [fork] [open] [attach] [pause-ms=N]
 //
-// Each thread makes CALLS calls, each inside a range. fork: a child does the same,
-// and then executes this program once more. open: the last call never ends.
-// attach: begins two ranges and a call first, says so, ends them once it has read a byte, and
-// makes its calls between the end of the call and those of the ranges.
-// Prints what was fired while the probes were on: "calls N ranges N marks N".
+// Each thread makes CALLS calls, each inside a range. fork: a child does the same, and then
+// executes this program again. open: the last call never ends. attach: begins two ranges and a
+// call, prints that, ends them once it has read a byte, and makes its calls between the end of the
+// call and those of the ranges. Prints what was fired while the probes were on: "calls N ranges N
+// marks N".
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 #include <sys/wait.h>
@@ -67,7 +67,7 @@ void Call(const char* name, bool leave_open) {
 void Work(const Options& options) {
   static const char* const kNames[] = {"axlMalloc", "axlMemcpyAsync", "axlLaunchMatmul"};
   for (int i = 0; i < options.calls; ++i) {
-    // A name in a buffer that is used again, as applications have them.
+    // A name in a reused buffer, as applications have them.
     char range[32];
     snprintf(range, sizeof(range), "step %d", i % 10);
     const char* range_name = range;

@@ -26,7 +26,7 @@ TIMEOUT_S = 180
 
 @contextlib.contextmanager
 def daemon_for_others():
-    """A copy of the daemon where an ordinary user may run it, which a checkout in /root is not."""
+    """A copy of the daemon that an ordinary user can run, unlike one in a checkout below /root."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o755)
         copy = shutil.copy(DAEMON, folder)
@@ -39,7 +39,7 @@ def daemon_for_others():
 
 
 def until(what):
-    """Waits for something that has to come, however long the machine takes."""
+    """Waits for a condition that must become true, however slow the machine is."""
     deadline = time.monotonic() + TIMEOUT_S
     while not what():
         assert time.monotonic() < deadline, "it never came to pass"
@@ -47,7 +47,7 @@ def until(what):
 
 
 def until_it_sleeps(pid):
-    """Until a process waits for something."""
+    """Waits until a process sleeps."""
     def sleeps():
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()[0] == "S"
@@ -55,7 +55,7 @@ def until_it_sleeps(pid):
 
 
 def calls_of(counter):
-    """How many calls axl-api-app has counted in a file, 0 before it is there."""
+    """The number of calls that axl-api-app has counted in a file, 0 if it does not exist yet."""
     with contextlib.suppress(OSError), open(counter, "rb") as file:
         text = file.read(8)
         return struct.unpack("Q", text)[0] if len(text) == 8 else 0
@@ -63,13 +63,13 @@ def calls_of(counter):
 
 
 def until_it_calls(counter, calls=1):
-    """Until the program has made so many more calls."""
+    """Waits until the program has made that many more calls."""
     before = calls_of(counter)
     until(lambda: calls_of(counter) >= before + calls)
 
 
 def summary(path):
-    """What a trace holds; None if it is not one."""
+    """The summary of a trace; None if it is not one."""
     done = subprocess.run([SUMMARY, path], capture_output=True, text=True, timeout=TIMEOUT_S,
                           check=False)
     assert done.returncode in (0, 1), done
@@ -95,19 +95,23 @@ class Recording:
         return self.lines.readline().rstrip("\n")
 
     def ask(self, command):
-        """The answer to a command; a failure of the output may come at any time before."""
+        """Returns the answer to a command; a failure of the output may arrive at any time before
+        it.
+        """
         self.socket.sendall(command.encode() + b"\n")
         while (answer := self.line()).startswith("failed: "):
             pass
         return answer
 
     def drain(self):
-        """Returns when the daemon has emptied its rings and done what was due at its clock."""
+        """Returns when the daemon has drained its rings and done the work that was due."""
         for _ in range(20):  # of each it empties some between two answers
             self.ask("no command")
 
     def run(self, *argv):
-        """Runs a command from its first instruction on; returns (its output, status)."""
+        """Runs a command and records it from its first instruction; returns (its output,
+        status).
+        """
         gate_read, gate_write = os.pipe()
         out_read, out_write = os.pipe()
         child = os.fork()
@@ -126,7 +130,7 @@ class Recording:
         return text, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     def stop(self, status=0):
-        """The summary that the daemon gives, its exit status and what it said on stderr."""
+        """Returns the daemon's summary, its exit status and its stderr."""
         answer = self.ask(f"stop {status}")
         assert answer.startswith("done "), answer
         return (json.loads(answer[5:]), *self.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Valid device records to start tests from.
+// Valid device records as a starting point of tests.
 #ifndef DAEMON_TESTING_RECORDS_H_
 #define DAEMON_TESTING_RECORDS_H_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that claim rings, write and end, while a reader drains them: each event is read
-// once and in order, or counted as lost. Built with the thread sanitizer, as
-// build/test/host-ring-stress.
+// Threads claim rings, write and end, while a reader drains them: each event is read once and in
+// order, or counted as lost. Built with the thread sanitizer, as build/test/host-ring-stress.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -26,8 +25,8 @@ constexpr int kThreads = 6, kRounds = 40, kEvents = 3000;
 std::mutex segments_mutex;
 std::vector<void*> new_segments;
 
-// The segment that the calling thread has just made, where it has it mapped itself: the
-// sanitizer knows memory by its address.
+// The segment that the calling thread has just made, at the address where it is mapped by that
+// thread, because the sanitizer identifies memory by its address.
 void Ready(uint64_t address, uint64_t, uint32_t) {
   if (address == 0) abort();
   const std::lock_guard lock(segments_mutex);
@@ -38,7 +37,7 @@ const ring::Host kHost = {
     kNames,        1, [] { return true; }, Ready, [] {}, kLayout.threads, kLayout.slot_bits,
     10'000'000'000};
 
-// Threads are distinguished by the upper half of the correlation id, events by the lower.
+// The upper half of the correlation id identifies the thread, the lower half the event.
 struct Check : daemon::RingSink {
   Verdict OnRingCall(uint32_t, const ring::Slot& slot) override {
     const auto thread = static_cast<uint32_t>(slot.call.correlation >> 32);

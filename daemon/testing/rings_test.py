@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""A program that calls libaxl, recorded through shared memory: as by probes, none lost."""
+"""Records a program that calls libaxl through shared memory: same result as by probes, none
+lost.
+"""
 
 import os
 import random
@@ -19,7 +21,7 @@ from recording import (REPO, Recording, calls_of, fired, summary, tap, until,  #
 APP = os.path.join(REPO, "build", "test", "axl-api-app")
 LIBRARY = os.path.join(REPO, "build", "lib", "libaxl.so")
 HOST_ONLY = ["--no-device", "--libaxl", LIBRARY]
-# For a longer run of the random ones: RINGS_KILLS=100.
+# RINGS_KILLS=100 makes a longer run of the random tests.
 KILLS = int(os.environ.get("RINGS_KILLS", "8"))
 test = tap.Cases()
 
@@ -52,7 +54,7 @@ def both_ways_give_the_same_events_names_and_ids():
     equal(by_ring["rows"]["api"], count["calls"])
     for key in ("calls", "range_names", "mark_names"):
         equal(by_ring[key], by_probe[key])
-    # Row for row, of each process: names, ids, sizes, streams, results, depths.
+    # Compared row by row for each process: names, ids, sizes, streams, results, depths.
     equal(list(by_ring["digests"].values()), list(by_probe["digests"].values()))
     equal(len(by_ring["digests"]), 2)
     equal(by_probe["hops"]["bpf-api"]["in"], by_ring["hops"]["api-ring"]["in"])
@@ -64,7 +66,7 @@ def both_ways_give_the_same_events_names_and_ids():
 @test
 def limits_of_the_program_do_not_concern_its_rings():
     for limit in ("-f 0", "-n 4", "-l 0", "-v 200000"):
-        # The shell has no more use for what it may not do itself.
+        # exec, because the shell itself could not continue under the limit.
         trace, count, _ = record("limits", "-c", f"ulimit {limit}; exec {APP} 100 fork",
                                  app="/bin/sh")
         equal((limit, trace["rows"]["api"]), (limit, count["calls"]))
@@ -92,7 +94,7 @@ def a_program_that_is_recorded_has_no_descriptor_more():
 
 
 def holdings(pid):
-    """What a process has: mappings of shared memory without a file, and descriptors."""
+    """A process' mappings of shared memory without a file, and its descriptors."""
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
         shared = sum(line.endswith("/dev/zero (deleted)\n") for line in maps)
     return shared, sorted(os.listdir(f"/proc/{pid}/fd"))
@@ -101,7 +103,7 @@ def holdings(pid):
 @test
 def a_program_that_is_not_recorded_makes_nothing():
     counter = path("bystander")
-    # On its first call before, and after, the recording begins.
+    # The first call is before, and after, the begin of the recording.
     for early in (True, False):
         recording = None if early else Recording("--output", path("others"), *HOST_ONLY)
         with subprocess.Popen(["/bin/sh", "-c", f"ulimit -f 1; exec {APP} 1000 forever pause-us=20 "
@@ -113,7 +115,7 @@ def a_program_that_is_not_recorded_makes_nothing():
                 text, _ = recording.run(APP, "100")
                 until_it_calls(counter, 1000)
                 equal(holdings(child.pid), (0, ["0", "1", "2"]))
-                # Its calls are seen as soon as it is recorded.
+                # Its calls are recorded as soon as the process is.
                 equal(recording.ask(f"pid {child.pid}"), "ok")
                 until(lambda pid=child.pid: holdings(pid)[0] == 1)
                 until_it_calls(counter, 100)
@@ -190,7 +192,7 @@ def what_a_killed_process_wrote_is_there():
         returned = calls_of(counter)
         rows = trace["rows"].get("api", 0)
         ended = rows - trace["rows"].get("api_open", 0)
-        # Each of the three threads may have been between a call's last event and the count.
+        # Each of the three threads may be between a call's last event and the count.
         assert returned <= ended <= returned + 3, (returned, ended, rows)
         last = trace.get("last_call", {}).get(str(child), 0)
         assert last - 3 <= rows <= last, (rows, last)
@@ -203,7 +205,7 @@ def a_stopped_process_is_there_up_to_its_stop():
     recording = Recording("--output", path("stop"), *HOST_ONLY)
     with subprocess.Popen([APP, "1000", "forever", "pause-us=20", f"count={counter}"]) as child:
         try:
-            # Attached to while it runs: its calls until now are nobody's.
+            # Attached while it runs: earlier calls are not recorded.
             until_it_calls(counter)
             equal(recording.ask(f"pid {child.pid}"), "ok")
             until_it_calls(counter, 100)
@@ -213,7 +215,7 @@ def a_stopped_process_is_there_up_to_its_stop():
             equal((status, done["lost"]), (0, 0))
             trace = summary(path("stop"))
             assert trace["rows"]["api"] > 0, trace["rows"]
-            # Nothing between the first and the last is missing.
+            # No call between the first and the last is missing.
             returned = calls_of(counter)
             assert trace["last_call"][str(child.pid)] >= returned, (trace["last_call"], returned)
         finally:
@@ -272,7 +274,7 @@ def another_copy_of_the_library_is_found_where_it_is():
     copy = shutil.copy(LIBRARY, os.path.join(folder, "libaxl.so.0"))
     environment = {**os.environ, "LD_LIBRARY_PATH": folder}
     for deleted in (False, True):
-        # A path that the program's own search path does not hide.
+        # A path that the program's own search path does not override.
         app = shutil.copy(APP, os.path.join(folder, "app"))
         counter = path(f"copied{deleted}")
         with subprocess.Popen([app, "1000", "forever", "pause-us=200", f"count={counter}"],

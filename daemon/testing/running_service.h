@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A service in a thread of the test, and clients that talk to it.
+// A service in a thread of the test, and clients for it.
 #ifndef DAEMON_TESTING_RUNNING_SERVICE_H_
 #define DAEMON_TESTING_RUNNING_SERVICE_H_
 
@@ -24,7 +24,7 @@
 
 namespace acceltrace::daemon {
 
-// A recording that needs neither device nor BPF: it collects nothing but its own accounts.
+// A recording without device and BPF, which collects only its own accounts.
 inline constexpr char kEmptyStart[] =
     R"({"cmd":"start","no_device":true,"system":true,"probes":"clock")";
 
@@ -42,7 +42,7 @@ class TestClient {
     REQUIRE(send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
-  // Files go along.
+  // Sends the text with file descriptors.
   void SendWith(const std::vector<int>& files, std::string text) {
     alignas(cmsghdr) char control[CMSG_SPACE(16 * sizeof(int))] = {};
     iovec part = {text.data(), text.size()};
@@ -58,7 +58,7 @@ class TestClient {
     memcpy(CMSG_DATA(header), files.data(), files.size() * sizeof(int));
     REQUIRE(sendmsg(fd_.get(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
   }
-  // Empty at the end of the connection.
+  // Returns an empty line at the end of the connection.
   std::string Line() {
     while (input_.find('\n') == std::string::npos) {
       char buffer[4096];
@@ -88,7 +88,7 @@ class TestClient {
 
 class RunningService {
  public:
-  // change: of what the service is made of.
+  // `change` modifies the parts of the service.
   explicit RunningService(const std::function<void(Service::Parts*)>& change = nullptr) {
     folder_ = "/tmp/service-" + std::string(6, 'X');
     REQUIRE(mkdtemp(folder_.data()) != nullptr);
@@ -109,7 +109,7 @@ class RunningService {
     close(stop_);
     if (system(("rm -rf " + folder_).c_str()) != 0) WARN("left " << folder_);
   }
-  // As SIGTERM does.
+  // Stops like SIGTERM.
   void Stop() {
     if (!service_) return;
     eventfd_write(stop_, 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does known things with its threads and prints what the kernel counted of them:
+// Does known things with its threads and prints the kernel's counts:
 //   axl-sched-app phases            sleeps, page faults, computing, in the main thread
 //   axl-sched-app share CPU         two threads compute on one CPU
-//   axl-sched-app pingpong COUNT [hold]   two threads wake each other so often; hold: it says
+//   axl-sched-app pingpong COUNT [hold]   two threads wake each other COUNT times; hold: prints
 //                                   "ready" and "over" and waits for a line each time
-// Lines are "mark NAME TID NS MINOR MAJOR VOLUNTARY INVOLUNTARY CHARGED_NS", totals as of a time at
-// which the thread had just been asleep, and "thread NAME TID".
+// Lines are "mark NAME TID NS MINOR MAJOR VOLUNTARY INVOLUNTARY CHARGED_NS", totals at a time when
+// the thread had just been asleep, and "thread NAME TID".
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -59,8 +59,8 @@ uint64_t ChargedNs() {
   return ns;
 }
 
-// What was counted is reported as of a time at which nothing was added to it: from before its sleep
-// on the counts were the same.
+// The counts are reported for a time at which they did not change: they have been constant since
+// before the sleep.
 void Mark(const char* name) {
   rusage use, again;
   int64_t at_ns = 0;
@@ -112,7 +112,7 @@ void Share(int cpu) {
   second.join();
 }
 
-// Nothing but this thread's own waiting lies between the word and the line.
+// Between the word and the line the thread only waits.
 void Hold(const char* word) {
   printf("%s\n", word);
   fflush(stdout);
@@ -120,9 +120,9 @@ void Hold(const char* word) {
   if (fgets(line, sizeof(line), stdin) == nullptr) exit(1);
 }
 
-// On one CPU, and a wake-up takes it from nobody: who wrote goes on to wait, so that each of both
-// sleeps for each byte. Else the one that wakes is often put aside at once and finds its byte there
-// when it comes back, so that it never sleeps.
+// On one CPU, and without preemption by the wake-up: the writer continues to its own wait, so that
+// both threads sleep for each byte. Otherwise the writer is often preempted immediately and finds
+// its byte when it returns, so that it never sleeps.
 void TakeTurns() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Run states of threads against what the kernel counts: switches, page faults, CPU time; who woke
-whom; two threads on one CPU; records that are lost."""
+"""Compares run states of threads with the kernel's counts: switches, page faults, CPU time; wakers;
+two threads on one CPU; lost records.
+"""
 
 import json
 import os
@@ -16,9 +17,9 @@ from recording import REPO, Recording, summary, tap, until_it_sleeps  # noqa: E4
 
 APP = os.path.join(REPO, "build/test/axl-sched-app")
 COUNTED = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
-# schedstat is as of the last switch or tick.
+# schedstat is updated at switches and ticks only.
 TICK_NS = 10_000_000
-# A thread is charged from a little before the switch to it is reported.
+# The kernel charges a thread from a little before it reports the switch to it.
 CHARGE_NS = 20_000
 test = tap.Cases()
 
@@ -32,7 +33,7 @@ def query(trace, sql, lossy=False):
 
 
 def record(name, *argv):
-    """(trace, lines of the program, what was lost)"""
+    """Returns (trace, lines of the program, losses)."""
     trace = path(name)
     recording = Recording("--output", trace, "--no-device", "--sources", "sched")
     equal(recording.first, "ready")
@@ -52,7 +53,7 @@ def marks(lines):
 
 
 def counted(trace, since, until, lossy=False):
-    """What rows say of a thread between two marks."""
+    """Sums of a thread's rows between two marks."""
     sums = ", ".join(f"ifnull(sum({column}), 0)" for column in (*COUNTED, "charged_ns"))
     row, = query(trace, f"""SELECT {sums} FROM thread_states WHERE tid = {until['tid']}
         AND state = 'running' AND end_ns > {since['ns']} AND end_ns <= {until['ns']}""", lossy)
@@ -94,7 +95,7 @@ def states_are_those_of_what_it_did():
     trace, lines, _ = record("states", "phases")
     at = marks(lines)
     slept_ns, sleeps = time_in(trace, at["begin"], at["slept"], "sleeping")
-    # One that is over before the thread leaves its CPU, or while another had that, is no switch.
+    # A sleep that ends before the thread leaves its CPU is not a switch.
     least = min(20, at["slept"]["voluntary_switches"] - at["begin"]["voluntary_switches"])
     assert least > 0, least
     assert slept_ns >= least * 2_000_000 and sleeps >= least, (slept_ns, sleeps, least)
@@ -108,7 +109,7 @@ def states_are_those_of_what_it_did():
         AND begin_ns >= {at['begin']['ns']} AND end_ns <= {at['slept']['ns']}
         GROUP BY wait ORDER BY 2 DESC""")
     assert "nanosleep" in waits[0][0], waits
-    # It ended, and nothing is recorded of it after that.
+    # It ended, and there are no later records of it.
     report = subprocess.run([os.path.join(REPO, "build/bin/acceltrace"), "report", trace,
                              "--full"], capture_output=True, text=True, check=False)
     assert "THREADS" in report.stdout and "waits for CPU" in report.stdout, report.stdout
@@ -129,7 +130,7 @@ def two_threads_on_one_cpu_take_turns():
     equal({row[3] for row in runs}, {cpu})
     waited, = query(trace, f"""SELECT sum(end_ns - begin_ns) FROM thread_states
         WHERE state = 'runnable' AND tid IN ({tids[0]}, {tids[1]})""")
-    # While both compute one of them waits; the time of the shorter one, at least.
+    # While both compute one of them waits, at least for the time of the shorter one.
     assert waited[0] > 0, waited
     without_gaps(trace)
 
@@ -144,9 +145,9 @@ def who_woke_whom():
         rows = query(trace, f"""SELECT waker_tid, waker_interrupt, count(*) FROM thread_states
             WHERE tid = {sleeper} AND state = 'sleeping' AND (wait LIKE '%pipe%' OR wait = '')
             GROUP BY 1, 2 ORDER BY 3 DESC""")
-        # The scheduler's tick may put one aside before it waits, for a few of them.
+        # The scheduler's tick may preempt some of them before they wait.
         assert rows and rows[0][:2] == (waker, 0) and rows[0][2] >= 400, (sleeper, waker, rows)
-        # Short waits go unasked, of long ones it is known what for.
+        # The reason of long waits is known, short ones are not examined.
         equal(query(trace, f"""SELECT count(*) FROM thread_states WHERE tid = {sleeper}
             AND state = 'sleeping' AND wait = '' AND end_ns - begin_ns >= 20000"""), [(0,)])
     without_gaps(trace)
@@ -173,7 +174,7 @@ def a_snapshot_has_threads_as_they_are_then():
     done, status, _ = recording.stop()
     equal((status, done["error"], done["lost"], done["bad"]), (0, "", 0, 0))
     tid = at["main"]["tid"]
-    # In the snapshot it waits for a line until the end; the whole recording goes on from there.
+    # In the snapshot it waits for a line until the end; the whole recording continues from there.
     last, = query(snapshot, f"""SELECT state, end_ns FROM thread_states WHERE tid = {tid}
         ORDER BY begin_ns DESC LIMIT 1""")
     equal(last[0], "sleeping")
@@ -192,7 +193,7 @@ def lost_records_leave_holes_and_counts_stay_exact():
     trace = path("lost")
     recording = Recording("--output", trace, "--no-device", "--sources", "sched")
     equal(recording.first, "ready")
-    # It waits for a line before it begins, and for one more before it prints what it counted.
+    # It waits for a line before it begins, and for another one before it prints its counts.
     with subprocess.Popen([APP, "pingpong", "25000", "hold"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as child:
         equal(child.stdout.readline(), "ready\n")
@@ -215,7 +216,7 @@ def lost_records_leave_holes_and_counts_stay_exact():
     unknown, = query(trace, f"""SELECT count(*), sum(end_ns - begin_ns) FROM thread_states
         WHERE tid = {at['main']['tid']} AND state = 'unknown'""", lossy=True)
     assert unknown[0] > 0 and unknown[1] > 0, unknown
-    # Each that was lost lies in a span of the account, and each span has its times.
+    # Each lost record is within a span of the account, and each span has its times.
     spans = query(trace, "SELECT first_ns, last_ns, count FROM losses WHERE hop = 'sched'",
                   lossy=True)
     equal(sum(count for _, _, count in spans), hop["lost"])

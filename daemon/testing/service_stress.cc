@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The service under the thread sanitizer: clients that start, look at, save and stop recordings,
-// read them live or leave in the middle, all at once. A race ends the program with a bad status.
-// Nothing is recorded but the recordings' own accounts: neither a device nor BPF is needed, but
-// root.
+// The service under the thread sanitizer: clients start, query, save and stop recordings, read them
+// live or disconnect, all concurrently. A race makes the exit status non-zero. Only the recordings'
+// own accounts are recorded, so it needs neither a device nor BPF, but root.
 //
 //   host-service-stress [ROUNDS]
 #include <fcntl.h>
@@ -31,7 +30,7 @@ constexpr int kSkip = 77;
 constexpr int kClients = 6;
 std::atomic<int> unexpected{0}, started{0}, refused{0}, saved{0};
 
-// A connection that asks and waits for the answer.
+// A connection that sends requests and waits for the answers.
 class Peer {
  public:
   explicit Peer(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -45,7 +44,7 @@ class Peer {
   void Say(const std::string& text) {
     if (send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) ++unexpected;
   }
-  // Whether the answer, what came unasked left out, is a good one.
+  // Whether the answer is positive; unsolicited messages are skipped.
   bool Ask(const std::string& text) {
     Say(text + "\n");
     for (;;) {
@@ -55,7 +54,7 @@ class Peer {
       return line.find("\"ok\":true") != std::string::npos;
     }
   }
-  // The beginning of a stream, of a refusal, or the end.
+  // Reads the beginning of a stream, a refusal, or the end.
   void ReadSome() {
     char buffer[4096];
     (void)recv(fd_.get(), buffer, sizeof(buffer), 0);
@@ -79,7 +78,7 @@ class Peer {
   std::string input_;
 };
 
-// What a client does depends on its number and the round alone.
+// A client's actions depend on its number and the round only.
 void Client(const std::string& folder, int number, int rounds) {
   const std::string control = folder + "/control";
   const std::string file = folder + "/" + std::to_string(number);
@@ -103,11 +102,11 @@ void Client(const std::string& folder, int number, int rounds) {
     if (may) ++saved;
     live.ReadSome();
     if (round % 3 != 0 && !peer.Ask(R"({"cmd":"stop"})")) ++unexpected;
-    // Else it leaves, and its recording ends by that.
+    // Otherwise it disconnects, which ends its recording.
   }
 }
 
-// The figures and the list are asked for meanwhile.
+// Requests figures and the list meanwhile.
 void Onlooker(const std::string& control, const std::atomic<bool>& done) {
   Peer peer(control);
   while (!done) {
@@ -146,8 +145,8 @@ int Stress(const std::string& folder, int rounds) {
 
 }  // namespace
 
-// liburing maps and unmaps its rings by system calls of its own: for the sanitizer, which does not
-// see them, two recordings one after the other share what the kernel put at the same address.
+// liburing maps and unmaps its rings by system calls of its own, which the sanitizer does not see,
+// so two successive recordings seem to share memory that the kernel put at the same address.
 extern "C" const char* __tsan_default_suppressions() {
   return "race:liburing.h\nrace:UringWriter::Reap\n";
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that makes known numbers of API calls at known places: what stacks_test.py records.
-// Compiled with frame pointers.
+// Makes known numbers of API calls at known places; stacks_test.py records it. Compiled with frame
+// pointers.
 //
 //   axl-stack-app ORDERS PAYMENTS DEPTH [PATHS]
 //
-// Waits for a line on its standard input before its first call, makes its calls for each line, then
-// prints "done", and goes on to the end of its input, so that it is still there when its stacks are
-// resolved. With PATHS it makes so many calls more for each line, each on a stack of its own.
+// Waits for a line on its standard input before its first call, makes its calls for each line,
+// prints "done", and runs until the end of its input, so that it still exists when its stacks are
+// resolved. With PATHS it makes that many more calls for each line, each on a different stack.
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace shop {
 
 int total = 0;
 
-// Something to do after each call, so that none is a jump.
+// Work after each call prevents tail calls.
 __attribute__((noinline)) void Order(int count) {
   for (int i = 0; i < count; ++i) {
     int device = 0;
@@ -36,7 +36,7 @@ __attribute__((noinline)) void Till::Pay(int count) {
   for (int i = 0; i < count; ++i) total += axlSetDevice(-1 - i) == axlSuccess;
 }
 
-// One call, so far inside.
+// A call at this depth.
 __attribute__((noinline)) int Descend(int depth) {
   if (depth > 0) return Descend(depth - 1) + total;
   int device = 0;
@@ -44,7 +44,7 @@ __attribute__((noinline)) int Descend(int depth) {
   return total;
 }
 
-// Each number below 2^kTurns is another stack, of a frame for each turn.
+// Each number below 2^kTurns makes a different stack, with a frame for each turn.
 constexpr int kTurns = 20;
 __attribute__((noinline)) int Right(int path, int turns);
 __attribute__((noinline)) int Left(int path, int turns) {

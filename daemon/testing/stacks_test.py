@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""User stacks of API calls (record --stacks): each call has its place in the program, by name. On
-the kernel at hand, without a device."""
+"""User stacks of API calls (record --stacks): each call has its place in the program, by name. Runs
+on the host's kernel, without a device.
+"""
 
 import ctypes
 import json
@@ -48,8 +49,9 @@ def query(trace, sql, lossy=False):
 
 
 def record(trace, *options, app=(APP, "30", "20", "5"), also=()):
-    """Records one run of the program, which is there until the recording has ended; returns the
-    daemon's summary."""
+    """Records one run of the program, which exists until the recording has ended; returns the
+    daemon's summary.
+    """
     recording = Recording("--output", trace, *HOST_ONLY, *options)
     equal(recording.first, "ready")
     children = [subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -83,7 +85,7 @@ def calls_have_their_sites_by_name_and_number():
     hops = summary(trace)["hops"]
     equal((hops["bpf-stacks"]["in"], hops["bpf-stacks"]["out"]), (51, 51))
     assert "api-ring" not in hops, hops
-    # Each of them whole: in main's own function, in that of its caller, and so on.
+    # Each stack is complete: in main's own function, in that of its caller, and so on.
     order = [s for s in found["stacks"] if "shop::Order(int)" in s["frames"]]
     equal([s["calls"] for s in order], [30])
     at = order[0]["frames"].index("shop::Order(int)")
@@ -117,7 +119,7 @@ def processes_of_one_program_share_stacks():
     equal(sites(report(trace)["call_sites"]),
           {"shop::Order(int)": (90, 0), "shop::Till::Pay(int)": (60, 60),
            "shop::Descend(int)": (3, 0)})
-    # Their addresses differ, their places do not.
+    # Their addresses differ, their places are the same.
     equal(query(trace, "SELECT count(DISTINCT stack) FROM stack_frames"), [(3,)])
 
 
@@ -160,7 +162,7 @@ def a_flight_recorder_has_them():
 
 @test
 def the_number_of_a_process_may_be_another_s_later():
-    """Two programs, one after the other, with the same number and the same addresses."""
+    """Two programs in succession with the same pid and the same addresses."""
     other = path("other-app")
     with open(APP, "rb") as file:
         code = file.read()
@@ -174,7 +176,7 @@ def the_number_of_a_process_may_be_another_s_later():
     trace = path("again")
     recording = Recording("--output", trace, *HOST_ONLY, "--stacks")
     equal(recording.first, "ready")
-    # A parent that is recorded, so that its children are from their begin.
+    # The parent is recorded, so that its children are recorded from their start.
     gate, pids = os.pipe(), os.pipe()
     parent = os.fork()
     if parent == 0:
@@ -197,7 +199,7 @@ def the_number_of_a_process_may_be_another_s_later():
 
 
 def run_as(number, program):
-    """Runs it without random addresses, as this process number if it is not 0; which one it was."""
+    """Runs it without address randomisation, with this pid if it is not 0; returns the pid."""
     for _ in range(1000):
         if number != 0:
             with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
@@ -205,7 +207,7 @@ def run_as(number, program):
         child = os.fork()
         if child == 0:
             if number not in (0, os.getpid()):
-                os._exit(99)  # somebody else was quicker
+                os._exit(99)  # another process got the pid
             ctypes.CDLL(None).personality(0x0040000)  # ADDR_NO_RANDOMIZE
             with open("/dev/null", "w", encoding="ascii") as null:
                 os.dup2(null.fileno(), 1)
@@ -222,7 +224,7 @@ def run_as(number, program):
 
 
 class Drive:
-    """A recording of the program, which makes its calls again whenever it is told to."""
+    """A recording of the program, which repeats its calls on request."""
 
     def __init__(self, trace, *argv):
         self.trace = trace
@@ -241,8 +243,9 @@ class Drive:
         os.kill(self.recording.daemon.pid, number)
 
     def stop(self):
-        """The account of stacks, once it is clear that each call that is in the trace either has
-        its stack or is in the account of those lost, in the time that this says."""
+        """Returns the account of stacks after checking that each call in the trace either has its
+        stack or is counted as lost in one of the reported spans.
+        """
         done, status, _ = self.recording.stop()
         self.child.communicate()
         equal((self.child.returncode, status, done["error"]), (0, 0, ""))
@@ -252,7 +255,7 @@ class Drive:
             equal((name, hop["in"]), (name, hop["out"] + hop["lost"] + hop["bad"]))
             equal((name, losses.get(name, 0)), (name, hop["lost"]))
         hop = hops["bpf-stacks"]
-        # A call whose begin was lost asks for no stack; one whose end was lost is open.
+        # A call whose begin was lost does not need a stack; one whose end was lost is open.
         equal((hop["in"], hop["bad"]), (held["rows"]["api"], 0))
         equal(query(self.trace, "SELECT count(*) FROM call_stacks", lossy=True), [(hop["out"],)])
         found = report(self.trace)
@@ -265,7 +268,7 @@ class Drive:
         equal(sum(span["count"] for span in spans), hop["lost"])
         within = [[at for at in times if span["first_at_ns"] <= at <= span["last_at_ns"]]
                   for span in spans]
-        # Spans may overlap: what is lost in the kernel is counted before what comes too late.
+        # Spans may overlap: losses in the kernel are counted before stacks that arrive too late.
         for span, found_there in zip(spans, within):
             assert len(found_there) >= span["count"], (span, len(found_there))
         equal(len(set().union(*within)), hop["lost"])
@@ -277,8 +280,8 @@ class Drive:
 
 @test
 def stacks_for_which_the_ring_has_no_room_are_counted():
-    # The frames of so many new stacks in one go are more than the ring holds, 16 MiB; all of them
-    # are less than are numbered.
+    # The frames of this many new stacks at once exceed the ring, 16 MiB, but all of them are fewer
+    # than the limit of numbered ones.
     drive = Drive(path("full"), "10", "0", "0", "13000")
     drive.go()
     for _ in range(2):
@@ -286,22 +289,22 @@ def stacks_for_which_the_ring_has_no_room_are_counted():
         drive.go()
         drive.signal(signal.SIGCONT)
         equal(drive.recording.ask(f"pid {drive.child.pid}"), "ok")
-        drive.recording.drain()  # so that there is room in between
+        drive.recording.drain()  # to free the ring in between
     hop, spans = drive.stop()
     assert hop["lost"] > 0 and spans > 0, hop
-    # What fits has its stack.
+    # Stacks that fit are recorded.
     assert hop["out"] > 13_000, hop
 
 
 @test
 def more_stacks_than_have_a_number_are_counted():
     drive = Drive(path("many"), "10", "0", "0", "2000")
-    # Until hardly more is written: a busy machine loses calls with their stacks.
+    # Until hardly any more is written: a busy machine loses calls with their stacks.
     sizes, full = [], 5 * 50_000
     while len(sizes) < 36 or (sizes[-1] - sizes[-6] > full and len(sizes) < 160):
         drive.go()
         equal(drive.recording.ask(f"pid {drive.child.pid}"), "ok")
-        drive.recording.drain()  # the ring has room for 10,000
+        drive.recording.drain()  # the ring has space for 10,000
         sizes.append(os.path.getsize(drive.trace))
     turns = len(sizes)
     hop, _ = drive.stop()
@@ -311,7 +314,7 @@ def more_stacks_than_have_a_number_are_counted():
     assert hop["lost"] >= hop["in"] - turns * 11 - most, hop
     frames = query(drive.trace, "SELECT count(*) FROM stack_frames", lossy=True)[0][0]
     assert MOST_FRAMES // 2 < frames <= MOST_FRAMES, frames
-    # What has a number keeps it.
+    # Numbered stacks stay.
     assert sites(report(drive.trace)["call_sites"])["shop::Order(int)"][0] > 4 * turns
 
 
@@ -408,8 +411,8 @@ def functions_of_providers_have_their_callers():
     # Frame 0 is the function itself.
     equal(query(trace, """SELECT count(*) FROM api JOIN call_stacks USING (correlation)
         JOIN stack_frames f USING (stack) WHERE f.place = 0 AND f.function != name"""), [(0,)])
-    # Each comes from the program, but those that another function of the library calls, which has
-    # no frame pointers here.
+    # Each call comes from the program, except those that another function of the library makes,
+    # which has no frame pointers here.
     equal(query(trace, f"""SELECT name, count(*) FROM api JOIN call_stacks USING (correlation)
         JOIN stack_frames f USING (stack) WHERE is_site AND f.object != '{calls}' GROUP BY 1"""),
           query(trace, """SELECT 'cuMemcpyHtoDAsync_v2', count(*) FROM api

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""Interrupts and the host's counters between what the kernel counted just inside of the recording
-and just outside; control groups; what a source says that cannot be had."""
+"""Compares interrupts and the host's counters with the kernel's counts just inside of the recording
+and just outside; control groups; messages about unavailable sources.
+"""
 
 import os
 import re
@@ -17,8 +18,8 @@ from sched_test import APP, query  # noqa: E402
 
 SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
             "RCU")
-# Some kernels (6.18) leave out tracepoints of whole interrupts, up to one in a hundred. One that
-# does not (6.1) is held to each of them.
+# Some kernels (6.18) omit tracepoints of whole interrupts, up to one in a hundred. Kernels that do
+# not (6.1) must have all of them.
 SEEN_AT_LEAST = 1 if os.environ.get("EXACT_INTERRUPTS") else 0.5
 test = tap.Cases()
 
@@ -32,7 +33,7 @@ def read(name):
 
 
 def interrupts():
-    """{(kind, number): count} by /proc, all CPUs."""
+    """Counts {(kind, number): count} from /proc, all CPUs."""
     counts = {}
     for line in read("/proc/softirqs").splitlines()[1:]:
         name, *each = line.split()
@@ -40,14 +41,14 @@ def interrupts():
     cpus = len(read("/proc/interrupts").splitlines()[0].split())
     for line in read("/proc/interrupts").splitlines()[1:]:
         if match := re.match(r"\s*(\d+):", line):
-            # Several handlers of one interrupt each have their turn.
+            # Shared interrupts run several handlers, one for each entry.
             if "," not in line:
                 counts["hard", int(match[1])] = sum(map(int, line.split()[1:1 + cpus]))
     return counts
 
 
 def counters():
-    """{(source, object, name): total} by /proc."""
+    """Totals {(source, object, name): total} from /proc."""
     totals = {}
     for line in read("/proc/vmstat").splitlines():
         name, value = line.split()
@@ -70,8 +71,9 @@ def counters():
 
 
 def between(got, inner, outer, allow_absent=(), seen_at_least=1):
-    """Each lies between what was counted just inside and just outside of the recording.
-    seen_at_least: the share that the kernel's tracepoints say of what it counts."""
+    """Each count is between those taken just inside and just outside of the recording.
+    seen_at_least is the minimum fraction of the kernel's count that its tracepoints must report.
+    """
     checked = 0
     for key, value in got.items():
         if key not in outer[0] or key not in outer[1]:
@@ -89,7 +91,7 @@ def between(got, inner, outer, allow_absent=(), seen_at_least=1):
 
 
 def recorded(name, sources, snapshot):
-    """(trace, snapshots just inside, just outside) of a recording in which something happens."""
+    """Returns (trace, snapshots just inside, just outside) of a recording with some activity."""
     trace = path(name)
     before = snapshot()
     recording = Recording("--output", trace, "--no-device", "--sources", sources)
@@ -116,13 +118,13 @@ def interrupts_are_what_the_kernel_counts():
     trace, inner, outer, _ = recorded("irq", "irq", interrupts)
     rows = query(trace, """SELECT kind, number, sum(count), sum(total_ns), sum(hits), sum(hit_ns),
         max(longest_ns) FROM interrupts GROUP BY kind, number""")
-    # Such as share an interrupt are counted by handler.
+    # Shared interrupts are counted by handler.
     shared = {("hard", row[1]) for row in rows if row[0] == "hard"} - set(inner[0])
     got = {(row[0], row[1]): row[2] for row in rows}
     assert between(got, inner, outer, shared, SEEN_AT_LEAST) >= 2, rows
     for _, _, count, total_ns, hits, hit_ns, longest_ns in rows:
         assert hits <= count and hit_ns <= total_ns and longest_ns <= total_ns, rows
-    # Time goes on without gaps.
+    # Intervals are contiguous.
     for kind, number, cpu in query(trace, "SELECT DISTINCT kind, number, cpu FROM interrupts"):
         spans = query(trace, f"""SELECT begin_ns, end_ns FROM interrupts WHERE kind = '{kind}'
             AND number = {number} AND cpu = {cpu} ORDER BY begin_ns""")
@@ -135,7 +137,7 @@ def counters_grow_by_what_the_kernel_counts():
     rows = query(trace, """SELECT source, object, counter, max(value) - min(value), count(*)
         FROM system_counters GROUP BY 1, 2, 3""")
     got = {row[:3]: row[3] for row in rows}
-    # The rest of what these files have is not recorded.
+    # Other values in these files are not recorded.
     assert between(got, inner, outer, set(inner[1]) - set(got)) >= 2, rows
     assert ("memory", "", "pgfault") in got and got["memory", "", "pgfault"] >= 1500, got
     # At the beginning, at the end, and in between.

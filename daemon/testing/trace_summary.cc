@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axl-trace-summary FILE: what a trace holds, as one JSON object, for the daemon's
-// tests.
+// axl-trace-summary FILE: prints the contents of a trace as a JSON object, for the daemon's tests.
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,7 +29,7 @@ class Summary {
     if (packet.has_host()) AddHost(packet);
     if (packet.has_processes()) {
       for (int i = 0; i < packet.processes().pid_size(); ++i) {
-        // Absent where no name of the packet could be read: short threads.
+        // The column is absent if no name in the packet could be read: short-lived threads.
         const uint32_t name = ColumnAt(packet.processes().name(), static_cast<size_t>(i));
         processes_[packet.processes().pid(i)].insert(Text(name));
       }
@@ -75,7 +74,7 @@ class Summary {
     number = (number.is_null() ? 0 : number.get<uint64_t>()) + count;
   }
 
-  // Of all that a process's rows say but times, in their order (FNV-1a).
+  // Digest of all columns of a process's rows except times, in their order (FNV-1a).
   void Digest(const char* table, uint32_t pid, std::initializer_list<std::string> fields) {
     auto [digest, fresh] = digests_.try_emplace({pid, table}, 0xcbf29ce484222325u);
     for (const std::string& field : fields) {
@@ -121,7 +120,7 @@ class Summary {
                          (ColumnAt(api.open(), i) != 0 || ColumnAt(api.result(), i) == -5) &&
                          correlation[i] >> 32 == ColumnAt(api.pid(), i);
       if (!right) Count("rows", "api_unexpected", 1);
-      // In the order of their begin within a thread, over packets too.
+      // By their begin within a thread, across packets.
       const auto thread = std::pair(ColumnAt(api.pid(), i), ColumnAt(api.tid(), i));
       if (begin[i] < last_begin_[thread]) Count("rows", "api_out_of_order", 1);
       last_begin_[thread] = begin[i];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event of one tracepoint costs the thread that it happens to, by the way in which a tracer
-// is attached: BPF programs with one body as raw tracepoint, by BTF types and as classic
-// tracepoint; ftrace; a sampled event as `perf record` opens it. Readers take nothing away
-// meanwhile. Prints "WAY NS"; a way that this kernel lacks has a negative time.
+// Measures the cost of a tracepoint's event for its thread, by the way in which a tracer is
+// attached: BPF programs with the same body as raw tracepoint, by BTF types and as classic
+// tracepoint; ftrace; a sampled event as `perf record` opens it. Rings are not read meanwhile.
+// Prints "WAY NS"; ways that this kernel lacks have a negative time.
 //
 //   axl-tracepoint-cost TRACEFS
 #include <bpf/libbpf.h>
@@ -29,7 +29,7 @@
 namespace {
 
 constexpr int kRounds = 15, kEvents = 200;
-constexpr size_t kPerfPages = 256;  // room for all of them
+constexpr size_t kPerfPages = 256;  // enough for all samples
 
 int64_t NowNs() {
   timespec now = {};
@@ -37,7 +37,7 @@ int64_t NowNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Of one event, with what the system call takes that fires it.
+// The cost of one event, including the system call that fires it.
 double EachNs(const std::function<void()>& before_round) {
   std::vector<double> rounds;
   for (int round = 0; round < kRounds; ++round) {
@@ -50,7 +50,7 @@ double EachNs(const std::function<void()>& before_round) {
   return rounds[kRounds / 2];
 }
 
-// Without the call itself. attached: false = this way is not to be had.
+// Subtracts the call itself. attached is false if this way is not available.
 void Print(const char* way, bool attached, const std::function<void()>& before_round,
            double nothing_ns) {
   printf("%s %.0f\n", way, attached ? EachNs(before_round) - nothing_ns : -1.0);

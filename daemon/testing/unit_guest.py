@@ -43,7 +43,7 @@ def unit(name):
 
 
 def begin(name, **command):
-    """Starts a recording of the workload, which then runs to its end; returns its client."""
+    """Starts a recording of the workload, waits for its end, and returns its client."""
     gate_read, gate_write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -77,7 +77,7 @@ def whole(name):
 @test
 def it_is_installed():
     begun["group"] = grp.getgrnam("acceltrace").gr_gid
-    # Without a word about what it does not know.
+    # Without warnings about unknown settings.
     for name in (UNIT, "acceltraced.socket", "acceltraced-metrics.socket"):
         equal(call("systemd-analyze", "verify", "--man=no", "/usr/lib/systemd/system/" + name), "")
 
@@ -108,13 +108,13 @@ def it_has_no_more_rights_than_it_needs():
     user = pwd.getpwnam("acceltrace").pw_uid
     equal(status["Uid"].split(), [str(user)] * 4)
     equal((status["NoNewPrivs"], status["Seccomp"]), ("1", "2"))
-    # In effect: nothing, while it waits.
+    # Effective capabilities: none, while it waits.
     bits = {"dac_read_search": 2, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39,
             "checkpoint_restore": 40}
     kept = sum(1 << bit for bit in bits.values())
     equal((int(status["CapBnd"], 16), int(status["CapPrm"], 16)), (kept, kept))
     equal((int(status["CapEff"], 16), int(status["CapAmb"], 16)), (0, 0))
-    # Nothing of the file system can be written to, and disks cannot be opened.
+    # The file system is read-only, and disks cannot be opened.
     mounts = [line.split() for line in open(f"/proc/{pid}/mountinfo", encoding="utf-8")]
     equal([words[4] for words in mounts if words[4] == "/" and "ro" not in words[5].split(",")], [])
     score = call("systemd-analyze", "security", "--no-pager", UNIT).splitlines()[-1]
@@ -142,7 +142,7 @@ def member(*argv, **more):
 def members_record_without_privilege_and_side_by_side():
     os.mkdir("/tmp/member")
     os.chown("/tmp/member", NOBODY, NOBODY)
-    # Of one device at once: each is as it would be alone.
+    # Both record one device at the same time; each is as it would be alone.
     # pylint: disable=consider-using-with
     first = subprocess.Popen(["acceltrace", "record", "-q", "-o", os.path.join(FOLDER, "root"),
                               "--", WORKLOAD], stdout=subprocess.PIPE, text=True)
@@ -164,7 +164,7 @@ def members_have_the_places_of_their_calls():
     status, _, said = member("acceltrace", "record", "--stacks", "-o", trace, "--", WORKLOAD)
     equal(status, 0)
     assert "0 lost" in said, said
-    # The service may look into what its clients run, and each call has a stack of it.
+    # The service may look into its clients' programs, and each call has a stack.
     found = json.loads(call("acceltrace", "report", "--json", trace))["call_sites"]
     equal(found["without"], 0)
     equal({site["object"] for site in found["sites"]}, {WORKLOAD})
@@ -198,14 +198,14 @@ def members_record_a_disk_by_its_provider():
 @test
 def its_module_is_replaced_under_it():
     pid = unit("MainPID")
-    # Without a recording it holds nothing that would be in the way.
+    # Without a recording it has nothing open that would block unloading.
     call("rmmod", "axl")
     assert not os.path.exists("/dev/axl0")
     status, _, said = member("acceltrace", "record", "-o", "/tmp/member/without", "--", WORKLOAD)
     assert status != 0 and "axl" in said, (status, said)
     call("insmod", MODULE)
     client = begin("replaced")
-    # A recording is not taken its device.
+    # The device of a recording cannot be removed.
     done = subprocess.run(["rmmod", "axl"], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "in use" in done.stderr, done
     equal(client.ask(cmd="stop")["summary"]["lost"], 0)
@@ -224,7 +224,7 @@ def gated(*argv):
 
 
 def content(name, pids):
-    """What programs did, by a recording of it, but for its times: a list for each of them."""
+    """The programs' recorded work, without times: a list for each of them."""
     columns = {"api": "name, bytes, result", "ranges": "name, depth, mark",
                "jobs": "queue IS NULL, commands_submitted, copy_bytes, on_host, on_device",
                "commands": "opcode, op, bytes, work, memory_bytes"}
@@ -243,7 +243,7 @@ def content(name, pids):
 
 
 def record_at_once(programs, recordings):
-    """Runs programs while these recordings are taken: [(name, which of them, more)]; pids."""
+    """Runs programs during these recordings [(name, which of them, more)]; returns their pids."""
     children = [gated(*MODELS[program]) for program in programs]
     pids = [child.pid for child in children]
     clients = []
@@ -279,7 +279,7 @@ def four_recordings_of_one_device_are_each_as_alone():
     equal(content("four.a", pids[:1]), alone[:1])
     equal(content("four.both", pids), alone)
     equal(content("four.all", pids), alone)
-    # What is lighter lacks calls and ranges.
+    # Lighter recordings lack calls and ranges.
     equal([rows[2:] for rows in content("four.b", pids[1:])], [alone[1][2:]])
     for name, other in (("four.a", pids[1]), ("four.b", pids[0])):
         assert all(len(rows.splitlines()) == 1 for rows in content(name, [other])[0]), name
@@ -342,7 +342,7 @@ def its_life_is_in_the_journal():
 
 @test
 def its_memory_stays_below_its_limit():
-    # Of all that this run of it has recorded, by the kernel's own account.
+    # The kernel's accounting of the service during this run's recordings.
     folder = "/sys/fs/cgroup" + unit("ControlGroup")
 
     def read(name):
@@ -385,7 +385,7 @@ def one_that_hangs_is_killed_and_started_again():
     call("systemctl", "daemon-reload")
     call("systemctl", "restart", UNIT)
     pid = int(unit("MainPID"))
-    # Without a recording nobody expects a sign of life.
+    # Without a recording no watchdog signal is expected.
     time.sleep(5)
     equal((int(unit("MainPID")), unit("NRestarts")), (pid, "0"))
     client = begin("hangs", detach=True)
@@ -397,7 +397,7 @@ def one_that_hangs_is_killed_and_started_again():
     equal((unit("NRestarts"), unit("SubState")), ("1", "running"))
     assert int(unit("MainPID")) != pid
     client.socket.close()
-    # What it had recorded can be read.
+    # Its recording up to then is readable.
     trace = summary(os.path.join(FOLDER, "hangs"))
     equal((trace["footer"], trace["gaps"], trace["bad_packets"]), (False, 0, 0))
     begun["journal"] = call("date", "+%Y-%m-%d %H:%M:%S").strip()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What writing a recording's blocks costs in each of the ways that io_uring has: from pages that
-// are looked up at each write, from buffers that were registered once, and past the page cache.
+// Measures the cost of writing a recording's blocks in each way that io_uring offers: from pages
+// looked up at each write, from buffers registered once, and with O_DIRECT.
 //
 //   axl-write-cost FILE plain|registered|direct MIB
 //
-// Prints CPU time of this process and of the kernel for it, and time that passed, in microseconds
-// a MiB. The file is written anew and is on the disk at the end.
+// Prints CPU time of this process and of the kernel, and elapsed time, in microseconds per MiB. The
+// file is rewritten and is on the disk at the end.
 #include <fcntl.h>
 #include <liburing.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ double CpuUs() {
   return us(use.ru_utime) + us(use.ru_stime);
 }
 
-// Blocks one after the other, as many under way as there are; false: a write failed.
+// Writes blocks with as many in flight as exist; returns false if a write failed.
 bool Write(int fd, bool registered, uint64_t bytes, char* blocks) {
   io_uring ring;
   if (io_uring_queue_init(kBlocks, &ring, 0) != 0) return false;
