@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/driver.md says of tracepoints, sysfs and uevents exactly what the source says."""
+"""docs/driver.md agrees exactly with the source about tracepoints, sysfs and uevents."""
 
 import glob
 import os
@@ -20,7 +20,7 @@ def read(path):
 
 
 def tracepoint_headers():
-    """One for each subject, axl_trace.h collects them."""
+    """The headers of subjects that axl_trace.h collects."""
     collected = re.findall(r'^#include "(axl_trace_\w+\.h)"$', read("kmod/axl_trace.h"), re.M)
     return "\n".join(read(f"kmod/{name}") for name in collected)
 
@@ -33,7 +33,9 @@ def fields(body):
 
 
 def tracepoints(header):
-    """Name to fields, classes resolved; the order of TP_ARGS must be that of the fields."""
+    """Maps names to fields, with classes resolved; the order of TP_ARGS must be that of the
+    fields.
+    """
     events, classes = {}, {}
     pattern = r"^(TRACE_EVENT|DECLARE_EVENT_CLASS|DEFINE_EVENT)\(([\w, ]+?),\n(.*?)\n\);"
     for kind, names, body in re.findall(pattern, header, re.S | re.M):
@@ -52,13 +54,13 @@ def tracepoints(header):
 
 
 def table(doc, heading):
-    """The rows of the table with that heading, first column to the rest."""
+    """Maps the first column to the rest, for the table with that heading."""
     rows = doc[doc.index(heading):].split("\n\n", 1)[0]
     return dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.M))
 
 
 def attributes(source):
-    """Name to mode; those declared must be those given to the device."""
+    """Maps names to modes; the declared files must be those that the device has."""
     modes = {"RO": "0444", "RW": "0644", "WO": "0200"}
     found = {name: modes[kind]
              for kind, name in re.findall(r"^static DEVICE_ATTR_(\w+)\((\w+)\);", source, re.M)}
@@ -68,7 +70,9 @@ def attributes(source):
 
 
 def uevents():
-    """What the driver's files pass to axl_uevent(); a name it does not spell out is an error."""
+    """The arguments that the driver passes to axl_uevent(); a name that is not a literal is an
+    error.
+    """
     calls = set()
     for path in glob.glob(os.path.join(REPO, "kmod", "*.c")):
         for arguments in re.findall(r"^\t+axl_uevent\(([^;]*)\);", read(path), re.M):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The driver's own ring, clock and memory arithmetic, compiled for user space:
- * indexes that wrap, clocks of every width, conversions against 128 bits, device
- * memory against a plain map. arithmetic_test.sh builds it.
+ * Compiles the driver's own ring, clock and memory arithmetic for user space: indexes that wrap,
+ * clocks of every width, conversions against 128 bits, device memory against a plain map.
+ * arithmetic_test.sh builds it.
  */
 #include "tests/driver/harness.h"
 #include "tests/driver/kernel.h"
@@ -64,7 +64,7 @@ struct start {
 	{ "zero", 0 }, { "in_a_lap", 777 }, { "before_a_lap", AXL_CQ_ENTRIES - 3 }, \
 	{ "before_the_wrap", -1500u }, { "at_the_wrap", -1u }
 
-/* A queue on a device that writes what the test says. */
+/* A queue on a device that writes what the test wants. */
 struct rig {
 	struct axl_device axl;
 	struct axl_hwq hwq;
@@ -90,7 +90,7 @@ static struct rig *rig_new(u32 at)
 	rig->q = axl_queue_create(&rig->ctx);
 	rig->q->hwq = &rig->hwq;
 	rig->q->sq_tail = rig->q->sq_head = rig->q->cq_head = rig->tail = at;
-	/* What the lap before, and this one up to here, have left. */
+	/* Entries of the previous lap, and of this one up to here. */
 	for (i = 0; i < AXL_CQ_ENTRIES; i++) {
 		bool newer = i < (at & (AXL_CQ_ENTRIES - 1));
 
@@ -206,7 +206,7 @@ TEST_VARIANTS(no_spoiled_entry_is_believed, struct start, STARTS)
 		if (q->completed != 1 || !q->dead || !q->bad || ctx_errors_ != 1)
 			harness_fail(__FILE__, __LINE__, "kind %d is believed", kind);
 		EXPECT_EQ(rig->axl.stats[AXL_STAT_BAD_COMPLETIONS].counter, 1);
-		/* Its context goes: one ring error, the rest canceled, each job reported once. */
+		/* Its context ends: one ring error, the rest canceled, each job reported once. */
 		axl_queue_fail(q, AXL_ST_RING_ERROR, 0, 0);
 		EXPECT_EQ(q->completed, 4);
 		EXPECT_EQ(q->guilty, 2);
@@ -268,7 +268,7 @@ static void try_frame(u64 cycles, u64 ns, u64 at)
 
 	b.cycles += cycles;
 	b.ns += ns;
-	/* Counters may wrap anywhere; a frame over that is none. */
+	/* Counters may wrap anywhere; a frame across the wrap is invalid. */
 	EXPECT_EQ(axl_frame_good(&a, &b), b.cycles > a.cycles && cycles < U32_MAX && ns < U32_MAX);
 	if (!axl_frame_good(&a, &b))
 		return;
@@ -298,7 +298,7 @@ TEST(frames_convert_exactly)
 	}
 }
 
-/* Against a clock of 64 bits that is read by CPUs which may overtake each other a little. */
+/* Compared with a 64-bit clock, read by CPUs that may overtake each other a little. */
 TEST(narrow_clocks_go_on_beyond_their_wrap)
 {
 	u32 bits;
@@ -317,7 +317,7 @@ TEST(narrow_clocks_go_on_beyond_their_wrap)
 			EXPECT_EQ(seen, now - back);
 			EXPECT_EQ(axl_ticks_extend(&axl, now & turn), now);
 		}
-		/* Else the wrap was not reached. */
+		/* Otherwise the wrap was not reached. */
 		EXPECT(bits > 60 || now > turn);
 	}
 }
@@ -345,14 +345,14 @@ TEST(an_anchor_is_of_one_instant)
 	mono_reads_ = at_once;
 	EXPECT_EQ(axl_anchor_ns(&anchor, 500020), 500010);
 	EXPECT_EQ(mono_reads_ - at_once, 3);
-	/* Young enough: nothing is read. */
+	/* Recent enough: nothing is read. */
 	EXPECT_EQ(axl_anchor_ns(&anchor, 500020 + AXL_ANCHOR_NS - 1), 500010 + AXL_ANCHOR_NS - 1);
 	EXPECT_EQ(axl_anchor_ns(&anchor, 499020), 499010);
 	EXPECT_EQ(mono_reads_ - at_once, 3);
 	mono_reads_ = taken_away;
 	EXPECT_EQ(axl_anchor_ns(&anchor, 9500120), 9500110);
 	EXPECT_EQ(mono_reads_ - taken_away, 6);
-	/* It ends, with the closest. */
+	/* The loop ends, with the closest pair. */
 	anchor = (struct axl_anchor){ 0 };
 	mono_reads_ = always;
 	EXPECT_EQ(axl_anchor_ns(&anchor, 340000), 300010);
@@ -390,7 +390,7 @@ TEST(memory_is_given_once)
 			EXPECT_EQ(fits, PAGES);
 			continue;
 		}
-		/* The first place where it fits, and nobody else's. */
+		/* The first place where it fits, not taken by another. */
 		EXPECT_EQ(at, (fits + 1) * 4096);
 		memset(owner + at / 4096 - 1, 1, pages);
 		free_pages -= pages;

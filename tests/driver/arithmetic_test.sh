@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# arithmetic.c: parts of the driver as a program of this machine, with every overflow,
-# shift and access checked. kernel.h stands for the kernel's headers.
+# Compiles parts of the driver (arithmetic.c) as a program of this machine that checks every
+# overflow, shift and access. kernel.h replaces the kernel's headers.
 set -eu
 dir=${TMPDIR:-/tmp}/arithmetic
 sources="kmod/axl_dev.h kmod/axl_stamp.h kmod/axl_*_types.h kmod/compat.h $(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Buffers of all kinds: limits, mapping, copies across their seams. */
+/* Buffers of all kinds: limits, mapping, copies across their boundaries. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -69,7 +69,7 @@ TEST(device_memory_runs_out_and_comes_back)
 	for (i = 0; i < 4; i++)
 		ASSERT(buf_create(fd, AXL_BUF_DEVICE, quarter, NULL, &buf[i]) == 0);
 	EXPECT_EQ(buf_create(fd, AXL_BUF_DEVICE, quarter, NULL, &buf[4]), -ENOSPC);
-	/* A hole in the middle is found again, and two next to each other are one. */
+	/* A hole in the middle is reused, and two adjacent ones are merged. */
 	EXPECT_EQ(buf_destroy(fd, buf[1].handle), 0);
 	EXPECT_EQ(buf_destroy(fd, buf[2].handle), 0);
 	EXPECT_EQ(buf_create(fd, AXL_BUF_DEVICE, 2 * quarter, NULL, &buf[4]), 0);
@@ -150,7 +150,7 @@ struct kind {
 	int scatter;	/* user pages that are not neighbours */
 };
 
-/* Down and up again through different parts of buffers, pages in and out of order. */
+/* To the device and back through different parts of buffers, pages in and out of order. */
 TEST_VARIANTS(copy_round_trip, struct kind,
 	      { "host_page", AXL_BUF_HOST, 4096, 0 }, { "host_large", AXL_BUF_HOST, 6 << 20, 0 },
 	      { "user_page", AXL_BUF_USER, 4096, 0 }, { "user_large", AXL_BUF_USER, 3 << 20, 0 },
@@ -168,7 +168,10 @@ TEST_VARIANTS(copy_round_trip, struct kind,
 	if (variant->kind == AXL_BUF_USER) {
 		map = mmap(NULL, variant->bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		/* Touched back to front the kernel hands out pages in descending order. */
+		/*
+		 * When they are touched from the end, the kernel allocates pages in descending
+		 * order.
+		 */
 		for (i = variant->bytes; variant->scatter && i; i -= 4096) {
 			char *hole = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -197,7 +200,7 @@ TEST_VARIANTS(copy_round_trip, struct kind,
 	EXPECT_EQ(buf_destroy(fd, host.handle), 0);
 }
 
-/* Rows with a pitch, through a buffer that is not one piece on the bus. */
+/* Rows with a pitch, through a buffer that is not contiguous on the bus. */
 TEST(strided_copy_through_scatter_list)
 {
 	enum { ROWS = 40, ROW = 5000, PITCH = 12288, TIGHT = 5120 };
@@ -253,11 +256,11 @@ TEST(busy_buffer_stays)
 	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
 }
 
-/* ---- nobody reads what was another's ---- */
+/* ---- memory of a former owner cannot be read ---- */
 
 enum { SECRET_BYTES = 256 << 10, SECRET = 0x5ec7e7ad };
 
-/* A word of the memory that is not value, or none; the whole of it is read. */
+/* Reads all of the memory; returns whether every word equals value. */
 static int all_words_are(int fd, uint32_t ctx, const struct axl_buf_create *memory, uint32_t value)
 {
 	struct axl_buf_create host;
@@ -324,7 +327,7 @@ TEST_VARIANTS(memory_comes_without_its_past, struct leaving,
 		else if (variant->how == CLOSES)
 			close(own);
 		else
-			/* In the middle of writing it again and again. */
+			/* While it is being written repeatedly. */
 			for (status = 0; status < 100; status++) {
 				struct axl_desc copy = cmd_fill(AXL_REF(theirs.handle, 0),
 								SECRET_BYTES / 4, 1.0f);
@@ -344,7 +347,7 @@ TEST_VARIANTS(memory_comes_without_its_past, struct leaving,
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	ASSERT(buf_create(fd, variant->kind, SECRET_BYTES, NULL, &ours) == 0);
-	/* The very same memory, or this would prove nothing. */
+	/* Must be the same memory, or this would prove nothing. */
 	EXPECT_EQ(ours.device_addr, theirs.device_addr);
 	EXPECT(all_words_are(fd, ctx.ctx, &ours, 0));
 	if (variant->how != DIES) {

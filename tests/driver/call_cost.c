@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the driver's calls cost, for tests/bench/driver: runs under --icount, where the TSC counts
- * instructions. Prints one line a measured call, "CONFIG CALL BEFORE AFTER" (TSC); the calls
- * "submit-*" ring one doorbell each, in this order, which is how the truth log has them.
+ * Measures the cost of the driver's calls, for tests/bench/driver. Runs under --icount, where the
+ * TSC counts instructions. Prints a line per measured call, "CONFIG CALL BEFORE AFTER" (TSC). The
+ * calls "submit-*" ring one doorbell each, in this order, which matches them with the truth log.
  *
  * CONFIG is "off", or the tracepoint that is on meanwhile, with tracefs or, if it begins with
- * "bpf:", with a BPF program that does nothing. Arguments: times each, tracepoints (SYSTEM/NAME).
+ * "bpf:", with a BPF program that does nothing. Arguments: repetitions, tracepoints (SYSTEM/NAME).
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -36,7 +36,7 @@ static struct axl_buf_create host, device;
 		       (unsigned long long)after_);				\
 	} while (0)
 
-/* The first command runs for long, so that no completion comes before the call returns. */
+/* The first command runs long enough that no completion comes before the call returns. */
 static struct axl_desc long_copy(void)
 {
 	return cmd_copy(AXL_OP_COPY_H2D, AXL_REF(host.handle, 0), AXL_REF(device.handle, 0),
@@ -102,7 +102,9 @@ static void objects(int times)
 	}
 }
 
-/* What is not ours: the way into the driver and back, and one of the kernel's own tracepoints. */
+/*
+ * Baselines outside of the driver: an ioctl's way in and out, and one of the kernel's tracepoints.
+ */
 static void floors(int times)
 {
 	for (int t = 0; t < times; t++) {
@@ -133,7 +135,7 @@ static void trace(const char *event, const char *value)
 	close(fd);
 }
 
-/* Runs a program that only returns on every hit, until the descriptor is closed. */
+/* Attaches a program that only returns, until the descriptor is closed. */
 static int attach(const char *event)
 {
 	static const struct bpf_insn program[] = {
@@ -175,7 +177,7 @@ int main(int argc, char **argv)
 	for (unsigned int k = 1; k < sizeof(kinds) / sizeof(*kinds); k++)
 		jobs(kinds[k], 0, COMMANDS, times);
 	jobs("copy", 0, 1, times);
-	/* A first round that nobody looks at: what tracing once had on leaves its mark. */
+	/* An unmeasured first round, since the first use of tracing has side effects. */
 	config = "warm";
 	for (int i = 2; i < argc; i++) {
 		trace(argv[i], "1");

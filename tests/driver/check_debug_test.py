@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What check-debug makes of kernel logs and of parts that ran at different times."""
+"""How check-debug interprets kernel logs and parts that ran at different times."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ KNOWN = glob.glob(f"{REPO}/tests/driver/known-reports/*")
 
 
 def log_of(lines, first_s=70.0, offset="+0x10/0x20"):
-    """Lines as a kernel prints them, with what a stack holds by chance in between."""
+    """Lines as a kernel prints them, with random stack contents in between."""
     shown = []
     for number, line in enumerate(lines):
         line = line.replace("ADDRESS", "ffff88800%07x" % number)
@@ -67,7 +67,7 @@ class Reports(unittest.TestCase):
 
 
 def record(**changes):
-    """A part that went well."""
+    """A part that passed."""
     return {"ok": True, "why": "", "commit": "c1", "module": "m1", "kernel": "k1", "command": "x",
             "figures": {"splats": [0, "reports"], "unplug_threads": [8, "threads"],
                         "cycles": [60, "cycles"]}, **changes}

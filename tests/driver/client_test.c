@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whose a file is: numbers that no caller chooses, and the process behind them. */
+/* Owners of files: client numbers that no caller can choose, and the process of each. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ static int join(int fd, int to, uint32_t *client)
 	return err;
 }
 
-/* The file's row, or one of all zeros; looked for a few rows at a time. */
+/* The file's row, or all zeros if not found; reads a few rows per call. */
 static struct axl_client find_file(int fd, uint32_t number)
 {
 	struct axl_client rows[2];
@@ -85,14 +85,14 @@ TEST(files_of_a_process_may_be_one_client)
 	EXPECT_EQ(dev_info(second).client, client);
 	EXPECT_EQ(find_file(first, number).client, client);
 	EXPECT_EQ(find_file(first, number).pid, getpid());
-	/* By way of a file that has itself joined, and to itself, which changes nothing. */
+	/* Through a file that has itself joined, and to itself, which changes nothing. */
 	EXPECT_EQ(join(third, second, &got), 0);
 	EXPECT_EQ(got, client);
 	EXPECT_EQ(join(first, first, &got), 0);
 	EXPECT_EQ(got, client);
 	close(first);
 	EXPECT_EQ(dev_info(second).client, client);
-	/* Jobs of a context are not to change whose they are. */
+	/* The owner of a context's jobs must not change. */
 	ASSERT(ctx_create(third, 1, 0, &ctx) == 0);
 	EXPECT_EQ(join(third, second, &got), -EBUSY);
 	EXPECT_EQ(ctx_destroy(third, ctx.ctx), 0);
@@ -114,7 +114,7 @@ TEST(what_is_no_file_of_the_driver_cannot_be_joined)
 	EXPECT_EQ(dev_info(fd).client, client);
 }
 
-/* The child has its parent's file, and may open one of its own: neither becomes the other's. */
+/* The child has its parent's file, and may open its own; neither becomes the other's. */
 TEST(a_child_is_another_client)
 {
 	int fd = dev_open(), status;

@@ -96,11 +96,11 @@ TEST_VARIANTS(priorities, struct priority,
 	EXPECT_EQ(ctx_create(fd, 1, variant->value, &ctx), variant->expected);
 }
 
-/* ---- what a priority does ---- */
+/* ---- effect of priorities ---- */
 
 enum { RACE_QUEUES = 7, RACE_COMMANDS = 1024, RACE_WORDS = 1 << 16 };
 
-/* Queues full of work for one engine that begins with go(): so many words a command. */
+/* Fills queues with work for one engine that begins at go(), with this many words per command. */
 static struct axl_ctx_create line_up(int fd, uint32_t priority, uint32_t buf, uint32_t words)
 {
 	static struct axl_desc fills[RACE_COMMANDS];
@@ -126,7 +126,7 @@ static void go(int fd, const struct axl_ctx_create *ctx)
 	ASSERT(submit(fd, ctx->ctx, RACE_QUEUES, &cmd, 1, &job) == 0);
 }
 
-/* Device time at which the last of its queues was done. */
+/* Device time at which the last of its queues completed. */
 static uint64_t finish(int fd, const struct axl_ctx_create *ctx)
 {
 	struct axl_wait end;
@@ -146,7 +146,7 @@ struct race {
 	int overtakes;
 };
 
-/* The same work twice: who begins later ends earlier only by its priority. */
+/* Equal work: the later one can only end earlier because of its priority. */
 TEST_VARIANTS(a_higher_priority_goes_first, struct race,
 	      { "equal", 1, 1, 0 }, { "by_one", 0, 1, 1 }, { "top", 2, 3, 1 })
 {
@@ -159,7 +159,7 @@ TEST_VARIANTS(a_higher_priority_goes_first, struct race,
 	if (dev_info(fd).num_queues < 2 * (RACE_QUEUES + 1))
 		harness_skip("too few queues");
 	ASSERT(buf_create(fd, AXL_BUF_DEVICE, 4 * RACE_WORDS, NULL, &buf) == 0);
-	/* Should the first be done before the second has begun: again with more work. */
+	/* If the first ends before the second has begun, repeat with more work. */
 	for (words = 64; !both && words <= RACE_WORDS; words *= 2) {
 		first = line_up(fd, variant->first, buf.handle, words);
 		second = line_up(fd, variant->second, buf.handle, words);
@@ -175,7 +175,7 @@ TEST_VARIANTS(a_higher_priority_goes_first, struct race,
 	EXPECT_EQ(ends[1] < ends[0], variant->overtakes);
 }
 
-/* A process that dies in the middle of its work leaves nothing behind. */
+/* A process that dies during its work leaves nothing allocated. */
 TEST(death_releases_everything)
 {
 	int fd = dev_open();

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make check-debug` measured: build/check-debug/results.json, a record of each part that ran.
+"""Results of `make check-debug`: build/check-debug/results.json has a record of each part that ran.
 
-A record: "ok", "why" (what was wrong), "figures" {name: [value, unit]}, "commit", "module" (of
-kmod's sources), "kernel" (the debug kernel's folder name), "known" {report: count}, "command",
-"seconds". Parts may have run at different times; rows() adds them up and says whether each is
-about the module as it is now. tests/bench/driver holds the rows to the bars."""
+A record: "ok", "why" (failures), "figures" {name: [value, unit]}, "commit", "module" (of kmod's
+sources), "kernel" (the debug kernel's folder name), "known" {report: count}, "command", "seconds".
+Parts may have run at different times; rows() adds them up and says whether each result is about the
+present module. tests/bench/driver compares the rows with the bars.
+"""
 
 import glob
 import hashlib
@@ -13,13 +14,13 @@ import os
 import subprocess
 
 PATH = "build/check-debug/results.json"
-# What all parts must have had a hand in: "0 splats" of a run that left half out says nothing.
+# Figures that need all parts: "0 splats" of a run that omitted half of them says nothing.
 OF_ALL_PARTS = ("splats", "leaks", "driver_tests_failed")
 SMALLEST = ("unplug_threads",)  # not summed up: the weakest one's
 
 
 def module(folder="kmod"):
-    """Names the module's sources, as they are in the tree or as they were copied and built."""
+    """Names the module's sources, in the tree or in the copy that was built."""
     digest = hashlib.sha256()
     for path in sorted(sum((glob.glob(f"{folder}/{kind}")
                             for kind in ("*.[ch]", "uapi/*.h", "Kbuild")), [])):
@@ -30,32 +31,32 @@ def module(folder="kmod"):
 
 
 def commit():
-    """The commit that is checked out, with + when the tree differs from it."""
+    """The commit that is checked out, with + if the tree differs from it."""
     done = subprocess.run(["git", "describe", "--always", "--dirty=+", "--exclude=*"],
                           capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 def kernel_folder():
-    """Where the debug kernel of this tree's configuration is; empty where that is not known."""
+    """The debug kernel of this tree's configuration; empty if unknown."""
     done = subprocess.run(["tests/driver/build-debug-kernel", "--where"], capture_output=True,
                           text=True, check=False)
     return done.stdout.strip()
 
 
 def kernel():
-    """Its name, or None."""
+    """The debug kernel's name, or None."""
     return os.path.basename(kernel_folder()) or None
 
 
 def built_module():
-    """module() of what is built for that kernel."""
+    """module() of the sources built for that kernel."""
     with open(f"{kernel_folder()}/include/config/kernel.release", encoding="ascii") as release:
         return module(f"build/kmod/{release.read().strip()}/src")
 
 
 def add(figures, name, value, unit):
-    """Adds one test's figure to its part's."""
+    """Adds one test's figure to that of its part."""
     old = figures.get(name, [None])[0]
     if old is not None:
         value = min(old, value) if name in SMALLEST else old + value
@@ -70,7 +71,7 @@ def parts():
 
 
 def load(path=PATH):
-    """Records by part; none when there is no such file or another version wrote it."""
+    """Records by part; empty if there is no such file or another version wrote it."""
     try:
         with open(path, encoding="utf-8") as file:
             records = json.load(file)
@@ -80,7 +81,7 @@ def load(path=PATH):
 
 
 def store(name, record, path=PATH):
-    """Puts one part's record in the place of its last one."""
+    """Replaces the record of a part."""
     records = {**load(path), name: record}
     with open(f"{path}.new", "w", encoding="utf-8") as out:
         json.dump(records, out, indent=1)
@@ -89,7 +90,7 @@ def store(name, record, path=PATH):
 
 
 def doubts(records, missing, module_now, kernel_now):
-    """Why a figure of these parts is not to be believed; empty when all is well."""
+    """Reasons why a figure of these parts is not valid; empty if it is."""
     found = [f"not run: {' '.join(missing)}"] if missing else []
     for name, record in records.items():
         if not record["ok"]:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lets each allocation and each copy from or to user space of every call fail, one after the
- * other (fault injection by /proc/thread-self/fail-nth). The call must end in an errno that says
- * so, or well; once nothing fails it must work, and in the end nothing is missing.
- * AXL_POINTS: at most so many a call (default all).
+ * Makes each allocation and each user-space copy of every call fail in turn (fault injection by
+ * /proc/thread-self/fail-nth). The call must return a matching errno, or succeed; without a fault
+ * it must work, and at the end nothing may be missing. AXL_POINTS limits the number of points per
+ * call (default all).
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -63,8 +63,8 @@ static int close_it(void)
 }
 
 /*
- * A user of whom the driver knows nothing yet: the real user id is who pays, the effective one
- * may still do everything. Of this thread alone, which is what the system call itself does.
+ * Become a user unknown to the driver: the real user id is charged, the effective one keeps its
+ * rights. The raw system call only affects this thread.
  */
 static int pay_as_somebody(void) { return syscall(SYS_setresuid, SOMEBODY, 0, 0) ? -errno : 0; }
 static int pay_as_root(void) { return syscall(SYS_setresuid, 0, 0, 0) ? -errno : 0; }
@@ -74,7 +74,7 @@ static int close_and_pay_as_root(void)
 	return close_it() ? -errno : pay_as_root();
 }
 
-/* With all that a file can own, for its release. */
+/* Opens a file and creates everything that a file can own, for its release. */
 static int open_full(void)
 {
 	struct axl_trace_open ring = w_.ring;
@@ -122,7 +122,7 @@ static int make_buf(uint32_t kind)
 static int make_host(void) { return make_buf(AXL_BUF_HOST); }
 static int make_user(void) { return make_buf(AXL_BUF_USER); }
 
-/* Pages of which neighbours lie apart, since each second one is allocated first. */
+/* Allocates pages that are not adjacent, since every second one is allocated first. */
 static int scatter(void)
 {
 	size_t page;
@@ -314,7 +314,7 @@ struct chain {
 	int alone;		/* nothing may be open */
 };
 
-/* 1: this call had a fault; 0: it had fewer than n points. */
+/* Returns 1 if this call had a fault, 0 if it had fewer than n points. */
 static int one(const struct chain *chain, int nth, int *err)
 {
 	char text[16] = "";
@@ -325,7 +325,7 @@ static int one(const struct chain *chain, int nth, int *err)
 	ASSERT(pwrite(fd, text, strlen(text), 0) > 0);
 	*err = chain->run();
 	memset(text, 0, sizeof(text));
-	/* What is left; that read may itself be hit. */
+	/* The number of points left; this read may itself be hit. */
 	left = pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 1;
 	for (tries = 0; tries < 3 && pwrite(fd, "0", 1, 0) != 1; tries++)
 		;
@@ -353,7 +353,7 @@ static void sweep(const struct chain *chain)
 		hit = one(chain, nth, &err);
 		points += hit;
 		refused += hit && err;
-		/* What a probe says depends on the kernel's own code. */
+		/* The result of a probe depends on the kernel's own code. */
 		if (!(hit ? documented(err) || chain->alone : !err))
 			harness_fail(__FILE__, __LINE__, "%s, fault %d: %d (%s)", chain->name,
 				     hit ? nth : 0, -err, strerror(-err));
@@ -371,8 +371,8 @@ static void sweep(const struct chain *chain)
 	printf("# figure fail_nth_points %d points\n# figure fail_nth_chains 1 chains\n"
 	       "# figure fail_nth_chains_cut %d chains\n", points, hit);
 	/*
-	 * A release allocates nothing, that is why it cannot fail. Neither does a submission, and
-	 * what it reads is read a word at a time, which no fault of this kind hits.
+	 * A release allocates nothing and therefore cannot fail. Neither does a submission, and it
+	 * reads user memory a word at a time, which this kind of fault does not hit.
 	 */
 	EXPECT(points > 0 || chain->run == close_it || chain->run == submit_plain);
 }
@@ -459,7 +459,7 @@ TEST_VARIANTS(each_call_fails, struct chain,
 	      { "clients", NULL, clients, NULL, NULL, 0 },
 	      { "counters", NULL, counters, NULL, NULL, 0 },
 	      { "clock_sample", NULL, clock_sample, NULL, NULL, 0 },
-	      /* An answer that does not reach the caller leaves the ring open. */
+	      /* If the answer does not reach the caller, the ring stays open. */
 	      { "trace_open", NULL, ring_open, ring_close, ring_close, 0 },
 	      { "driver_ring_open", NULL, driver_ring_open, ring_close, ring_close, 0 },
 	      { "driver_ring_submit", driver_ring_open, submit_plain, wait_it, NULL, 0 },

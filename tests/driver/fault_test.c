@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Faults of the device one by one: the waiter gets a defined errno within its
- * deadline, other contexts go on with right results.
+ * Faults of the device, one at a time: the waiter gets a defined errno within its deadline, other
+ * contexts continue with correct results.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -31,7 +31,7 @@ TEST(lost_interrupts_are_made_up_by_polling)
 	EXPECT_EQ(right_result(&w), 0);
 }
 
-/* Nobody sleeps in the driver: the watchdog finds it. */
+/* With no sleeper in the driver, the watchdog finds the completion. */
 TEST(lost_interrupt_reaches_a_fence)
 {
 	struct world w = world_open();
@@ -80,11 +80,11 @@ TEST_VARIANTS(hang_ends_with_the_guilty_named, struct engine, { "h2d", AXL_ENGIN
 	job_timeout_ms(500);
 	for (i = 0; i < 3; i++)
 		cmds[i].engine = (uint8_t)((variant->engine + i) % AXL_NUM_ENGINES);
-	/* The second command of the job is the one that hangs. */
+	/* The second command of the job hangs. */
 	ASSERT(qmp_set("fault-hang-engine", cmds[1].engine) == 0);
 	ASSERT(submit_flags(bad.fd, bad.ctx, 0, AXL_SUBMIT_FENCE_FD, cmds, 3, &job) == 0);
 	ASSERT(submit(bad.fd, bad.ctx, 1, cmds, 1, &behind) == 0);
-	/* Another context needs the same engine: it has to wait, but not to suffer. */
+	/* Another context needs the same engine: it has to wait, but must not fail. */
 	EXPECT_EQ(right_result(&good), 0);
 	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
@@ -145,11 +145,11 @@ TEST_VARIANTS(failed_command_ends_its_context_only, struct failing,
 	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, job.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, variant->status);
 	EXPECT_EQ(end.error_index, 0);
-	/* What was done before stays done. */
+	/* Completed jobs stay completed. */
 	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, 1, 0, &end), 0);
 	EXPECT_EQ(right_result(&bad), -EIO);
 	EXPECT_EQ(right_result(&good), 0);
-	/* Its buffers are not busy any more. */
+	/* Its buffers are no longer busy. */
 	EXPECT_EQ(buf_destroy(bad.fd, bad.device.handle), 0);
 }
 
@@ -194,7 +194,7 @@ TEST(a_failure_may_overtake_earlier_jobs)
 	ASSERT(submit(bad.fd, bad.ctx, 0, &waits, 1, &first) == 0);
 	ASSERT(qmp_set("fault-poison", 1) == 0);
 	ASSERT(submit_flags(bad.fd, bad.ctx, 0, AXL_SUBMIT_FENCE_FD, &fails, 1, &second) == 0);
-	/* It may come too late for that. */
+	/* It may be too late for that. */
 	if (submit(bad.fd, bad.ctx, 0, &waits, 1, &third) == 0) {
 		EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, third.sequence, PATIENCE_MS, &end), -EIO);
 		EXPECT_EQ(end.status, AXL_ST_CANCELED);
@@ -283,7 +283,7 @@ TEST(memory_errors_are_counted)
 	EXPECT_EQ(right_result(&w), 0);
 }
 
-/* ---- what touches no job, but who observes them ---- */
+/* ---- faults that affect observers, not jobs ---- */
 
 struct reader {
 	struct axl_trace_header *header;
@@ -304,7 +304,7 @@ static struct reader ring_map(const struct world *w, uint32_t ring, uint32_t cla
 	return r;
 }
 
-/* Records are announced a little later than they are made; any register read hurries them. */
+/* Records are announced a little after they are made; any register read makes that happen. */
 static uint64_t await_index(int fd, const __u64 *index, uint64_t wanted)
 {
 	uint64_t value = 0;
@@ -373,7 +373,7 @@ struct step {
 	long long ticks;
 };
 
-/* A thousand seconds are more than a test takes. */
+/* A thousand seconds exceed the duration of a test. */
 TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 1000000000000 },
 	      { "back", -1000000000000 })
 {
@@ -387,7 +387,7 @@ TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 100000
 	double least, most;
 	long long moved;
 
-	/* One job waits across the leap. */
+	/* One job waits across the jump. */
 	cmd_wait(&cmds[0], 7, 1);
 	cmd_signal(&cmds[1], 7, 1);
 	ASSERT(submit(w.fd, w.ctx, 0, &cmds[0], 1, &waits) == 0);
@@ -398,13 +398,13 @@ TEST_VARIANTS(a_leap_of_the_clock_harms_no_job, struct step, { "forward", 100000
 	ASSERT(submit(w.fd, w.ctx, 1, &cmds[1], 1, &frees) == 0);
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, waits.sequence, PATIENCE_MS, &end), 0);
 	EXPECT_EQ(end.status, AXL_ST_OK);
-	/* The clock runs as before from where it leapt to: within what the host saw, and 1 %. */
+	/* The clock continues from its new value: within the host's measurement, and 1 %. */
 	moved = (long long)(after.device_ticks - before.device_ticks) - variant->ticks;
 	least = (double)(after.host_before_ns - before.host_after_ns) * 1e-9;
 	most = (double)(after.host_after_ns - before.host_before_ns) * 1e-9;
 	EXPECT((double)moved >= 0.99 * least * (double)dev_info(w.fd).clock_hz);
 	EXPECT((double)moved <= 1.01 * most * (double)dev_info(w.fd).clock_hz);
-	/* Completions have the new time, counters know nothing of it. */
+	/* Completions have the new time; counters are not affected. */
 	EXPECT(end.device_ticks - after.device_ticks < 500000000000);
 	EXPECT(engine_ticks(w.fd) - busy < 500000000000);
 	EXPECT_EQ(await_index(w.fd, &ring.header->produced, 1), 1);
@@ -444,7 +444,7 @@ TEST(throttling_slows_but_breaks_nothing)
 	EXPECT_EQ(right_result(&good), 0);
 }
 
-/* So slow that it is no progress: as if it hung, and nobody else's fault. */
+/* Throttled so much that there is no progress: treated as a hang, without harm to others. */
 TEST(throttled_to_a_standstill_is_a_hang)
 {
 	struct world bad = world_open(), good = world_open();

@@ -39,7 +39,7 @@ struct fuzz_map {
 	size_t bytes;
 };
 
-/* Read and written by all threads without locks: a stale handle is a good test. */
+/* All threads read and write it without locks: a stale handle is a good test. */
 struct fuzz_file {
 	int fd;
 	uint32_t ctx[FUZZ_CTXS];
@@ -54,13 +54,13 @@ struct fuzz_world {
 	unsigned char *user;		/* memory to pin */
 	int fences[FUZZ_FENCES];
 	long ioctls, mappings, polls, bad;
-	/* how calls ended, by errno; 0 = well */
+	/* results of calls, by errno; 0 = success */
 	long ends[FUZZ_NUM_OPS][FUZZ_ERRNOS];
 };
 
 extern struct fuzz_world world_;
 
-/* One thread's own. */
+/* The state of one thread. */
 struct fuzz {
 	uint64_t state;
 	int id;
@@ -80,17 +80,17 @@ static inline int fuzz_one_in(struct fuzz *f, uint32_t n)
 	return fuzz_below(f, n) == 0;
 }
 
-/* A number that limits are made of. */
+/* A number near a limit. */
 uint64_t fuzz_number(struct fuzz *f);
 const char *fuzz_op_name(uint32_t op);
 void fuzz_world_open(void);
 void fuzz_world_close(void);
 void fuzz_arena(struct fuzz *f);
 void fuzz_arena_end(struct fuzz *f);
-/* One ioctl, mapping, poll or such. */
+/* Makes one ioctl, mapping, poll or similar. */
 void fuzz_step(struct fuzz *f);
 
-/* fuzz_commands.c: commands on a file's buffers, most of them right. */
+/* fuzz_commands.c: commands on a file's buffers, most of them valid. */
 uint32_t fuzz_commands(struct fuzz *f, const struct fuzz_file *file, struct axl_desc *cmds);
 
 #endif /* TESTS_DRIVER_FUZZ_H_ */

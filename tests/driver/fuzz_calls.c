@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the ioctl fuzzer does in one step. */
+/* The calls that the ioctl fuzzer makes. */
 #include "tests/driver/fuzz.h"
 
 #include <fcntl.h>
@@ -95,7 +95,7 @@ static int documented(int err)
 	return 0;
 }
 
-/* Driver and device write there: addresses by chance must not be the fuzzer's own memory. */
+/* Driver and device write there, so random addresses must not be the fuzzer's own memory. */
 static uint64_t harmless(uint64_t address, const void *meant, size_t bytes)
 {
 	if (address - (uintptr_t)meant <= bytes || address < PAGE || address >> 47)
@@ -114,7 +114,7 @@ static void spare_ourselves(const struct fuzz *f, uint32_t op, union call *call)
 		call->clients.clients = harmless(call->clients.clients, f->cmds, 0);
 }
 
-/* A file descriptor that another thread closed may be something else by now. */
+/* The number of a file descriptor that another thread closed may have been reused. */
 static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union call *call)
 {
 	unsigned long number = ops_[op].number;
@@ -135,7 +135,7 @@ static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union
 		if (fuzz_one_in(f, 2))
 			number = _IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number), given);
 	}
-	/* Right before a page that faults, or with bytes behind that must stay. */
+	/* Right before a page that faults, or followed by bytes that must not change. */
 	given = given < 4 ? 4 : given;
 	at = fuzz_one_in(f, 2) ? end - given : f->page + 8 * fuzz_below(f, 32);
 	memset(at, CANARY, (size_t)(end - at));
@@ -143,7 +143,7 @@ static int call_ioctl(struct fuzz *f, struct fuzz_file *file, uint32_t op, union
 	if (fuzz_one_in(f, 100))
 		at = fuzz_one_in(f, 2) ? end - fuzz_below(f, 4) :
 				(void *)(uintptr_t)harmless(fuzz_number(f), f->page, 0);
-	/* Who says that his struct is longer than it is gets that much written. */
+	/* A caller who claims a longer struct gets that many bytes written. */
 	written = call->size > given && call->size <= sizeof(*call) ? call->size : given;
 	errno = 0;
 	err = ioctl(file->fd, number, at) < 0 ? -errno : 0;
@@ -173,7 +173,7 @@ static uint64_t any_bytes(struct fuzz *f)
 	if (fuzz_one_in(f, 20)) {
 		uint64_t bytes = fuzz_number(f);
 
-		/* The driver's limits, without taking all of a small guest's memory. */
+		/* Reaches the driver's limits without using up the memory of a small guest. */
 		return bytes > 1 << 20 && bytes <= 1ull << 30 ? bytes << 11 : bytes;
 	}
 	return (uint64_t)PAGE << fuzz_below(f, 6);
@@ -201,7 +201,7 @@ static void prepare_submit(struct fuzz *f, struct fuzz_file *file, uint32_t slot
 	cmd->correlation = fuzz_random(f);
 	cmd->num_cmds = fuzz_commands(f, file, cmds);
 	if (fuzz_one_in(f, 3)) {
-		/* Others write there too, even while the driver reads. */
+		/* Other threads write there too, even while the driver reads. */
 		memcpy(world_.shared, cmds, cmd->num_cmds * sizeof(*cmds));
 		cmds = world_.shared;
 	}
@@ -320,7 +320,9 @@ static void an_ioctl(struct fuzz *f, struct fuzz_file *file)
 		pick -= ops_[op++].weight;
 	memset(&call, 0, sizeof(call));
 	if (op == FUZZ_RAW) {
-		/* Any number of ours or of others; not those that the VFS answers for us. */
+		/*
+		 * Any number of the driver or of others, except those that the VFS handles itself.
+		 */
 		unsigned long number = _IOC(fuzz_below(f, 4), 'x', fuzz_below(f, 256),
 					    fuzz_below(f, 256));
 
@@ -339,7 +341,7 @@ static void an_ioctl(struct fuzz *f, struct fuzz_file *file)
 	err = call_ioctl(f, file, op, &call);
 	if (!err)
 		remember(f, file, op, slot, &call);
-	/* A context that was lost is left behind now and then, else it is replaced. */
+	/* A lost context is sometimes kept, otherwise replaced. */
 	if ((op == FUZZ_SUBMIT || op == FUZZ_WAIT) &&
 	    (err == -EIO || (err == -ENOENT && fuzz_one_in(f, 16)))) {
 		if (!fuzz_one_in(f, 32))
@@ -376,7 +378,7 @@ static void a_mapping(struct fuzz *f, struct fuzz_file *file)
 		count(&world_.mappings);
 }
 
-/* Scribbles over a mapping: buffers, but headers of trace rings just as well. */
+/* Overwrites parts of a mapping: buffers, and headers of trace rings as well. */
 static void a_scribble(struct fuzz *f)
 {
 	struct fuzz_map *map = &f->maps[fuzz_below(f, FUZZ_MAPS)];
@@ -390,14 +392,14 @@ static void a_scribble(struct fuzz *f)
 	if (fuzz_one_in(f, 2))
 		memcpy(map->at + offsetof(struct axl_trace_header, consumed), &number, 8);
 	if (fuzz_one_in(f, 16)) {
-		/* Populated by mmap only: to touch it now would be a bus error. */
+		/* Populated by mmap only: touching it now would be a bus error. */
 		madvise(map->at, map->bytes, MADV_DONTNEED);
 		munmap(map->at, map->bytes);
 		map->at = NULL;
 	}
 }
 
-/* Another thread may have closed it, and its number be that of something else by now. */
+/* Another thread may have closed it, and its number may have been reused. */
 static int is_fence(int fd)
 {
 	char path[40], target[64] = "";
@@ -414,7 +416,7 @@ static void a_poll(struct fuzz *f, struct fuzz_file *file)
 
 	poll(files, 2, fuzz_one_in(f, 4) ? 1 : 0);
 	count(&world_.polls);
-	/* It blocks otherwise. */
+	/* It would block otherwise. */
 	if (files[1].revents & POLLIN && fcntl(fence, F_SETFL, O_NONBLOCK) == 0 &&
 	    read(fence, &status, sizeof(status)) < 0 && errno == EINVAL && is_fence(fence)) {
 		count(&world_.bad);
@@ -478,7 +480,7 @@ void fuzz_world_open(void)
 	for (i = 0; i < FUZZ_FILES; i++)
 		world_.files[i].fd = dev_open();
 	world_.shared = calloc(FUZZ_CMDS, sizeof(struct axl_desc));
-	/* Only half of it, and nothing behind, can be touched: pins and commands reach there. */
+	/* Only the first half is accessible, so that pins and commands cross the end. */
 	world_.user = mmap(NULL, 2 * FUZZ_USER_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			   0);
 	ASSERT(world_.shared && world_.user != MAP_FAILED);

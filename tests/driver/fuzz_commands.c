@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Command buffers for the ioctl fuzzer: valid, then spoiled a little. */
+/* Command buffers for the ioctl fuzzer: valid, then slightly corrupted. */
 #include <string.h>
 
 #include "tests/driver/axl_user.h"
 #include "tests/driver/fuzz.h"
 
-/* A place in one of the file's buffers, in device or in host memory; nearly always with room. */
+/* A place in one of the file's buffers, in device or in host memory, which nearly always fits. */
 static uint64_t any_ref(struct fuzz *f, const struct fuzz_file *file, int on_device, uint64_t bytes)
 {
 	const struct fuzz_buf *buf = NULL;
@@ -74,7 +74,7 @@ static struct axl_desc a_vector(struct fuzz *f, const struct fuzz_file *file)
 
 static void add_semaphores(struct fuzz *f, struct axl_desc *cmd)
 {
-	/* Rarely: a wait that nobody ends costs the context its time limit. */
+	/* Rarely, since a wait that never ends costs the context its time limit. */
 	if (fuzz_one_in(f, 60))
 		cmd_wait(cmd, (uint16_t)fuzz_below(f, AXL_SEMS_PER_CONTEXT + 1), fuzz_number(f));
 	if (fuzz_one_in(f, 4))

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls the driver's ioctls with structs that make sense but for a few fields:
- * threads share files, contexts and buffers, close them under each other, map
- * rings, scribble over headers and submit commands that change while they are
- * read. What must hold: only documented errnos, nothing written behind a
- * struct's end, and in the end a device that works and has all its memory.
+ * Calls the driver's ioctls with structs that are valid except for a few fields: threads share
+ * files, contexts and buffers, close them concurrently, map rings, overwrite headers and submit
+ * commands that change while they are read. Requirements: only documented errnos, nothing written
+ * beyond a struct's end, and at the end a device that works and has all its memory.
  *
- * AXL_FUZZ_OPS ioctls (default 10000), AXL_FUZZ_SEED, AXL_FUZZ_THREADS (4; with 1
- * a seed repeats, but for waits that time out). Even seeds have no more than one user
- * may have.
+ * AXL_FUZZ_OPS ioctls (default 10000), AXL_FUZZ_SEED, AXL_FUZZ_THREADS (4; with 1 a seed is
+ * repeatable, except for waits that time out). Even seeds are limited to the quota of one user.
  */
 #include <linux/capability.h>
 #include <pthread.h>
@@ -54,7 +52,7 @@ static void set_job_timeout(const char *ms)
 	ASSERT(write_text("/sys/module/axl/parameters/job_timeout_ms", ms) == 0);
 }
 
-/* Root has to keep to what an ordinary user may have, from here on. */
+/* From here on root is limited like an ordinary user. */
 static void be_limited(const char *user_percent)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -66,7 +64,7 @@ static void be_limited(const char *user_percent)
 	ASSERT(syscall(SYS_capset, &head, caps) == 0);
 }
 
-/* All of the device is there again and it computes. */
+/* All of the device's resources are free again and it computes. */
 static void expect_whole_device(void)
 {
 	struct axl_desc cmds[3];
@@ -118,7 +116,7 @@ TEST(ioctls)
 	ASSERT(threads >= 1 && threads <= FUZZ_MAX_THREADS);
 	f = calloc((size_t)threads, sizeof(*f));
 	ASSERT(f);
-	/* Commands that wait for what never comes are ended soon. */
+	/* End commands early that wait for a signal that never comes. */
 	set_job_timeout("300");
 	if (seed % 2 == 0)
 		be_limited("15");
@@ -143,7 +141,7 @@ TEST(ioctls)
 	EXPECT_EQ(world_.bad, 0);
 	EXPECT(world_.ioctls >= budget_);
 	EXPECT(seed % 2 || budget_ < 10000 || world_.ends[FUZZ_CTX_CREATE][EDQUOT] > 0);
-	/* A fuzzer that never gets through tests nothing. */
+	/* A fuzzer whose calls never succeed tests nothing. */
 	for (nr = 0; budget_ >= 10000 && nr < FUZZ_NUM_OPS; nr++)
 		EXPECT(world_.ends[nr][0] > 0 || nr == FUZZ_RAW);
 	expect_whole_device();

@@ -57,7 +57,9 @@ static int run_one(const struct harness_test *test, const void *variant)
 	if (pid == 0) {
 		const char *limit_s = getenv("AXL_LIMIT_S");
 
-		/* More than PATIENCE_MS, in which a guest on a busy host may get little done. */
+		/*
+		 * More than PATIENCE_MS, in which a guest on a busy host may make little progress.
+		 */
 		alarm(limit_s ? (unsigned int)atoi(limit_s) : 180);
 		test->run(variant);
 		fflush(stdout);
@@ -78,7 +80,7 @@ static void full_name(char *name, size_t bytes, const struct harness_test *test,
 	snprintf(name, bytes, "%s%s%s", test->name, variant ? "/" : "", variant ? variant : "");
 }
 
-/* Arguments: substrings of the tests to run; none = all. */
+/* Arguments are substrings of the tests to run; without any all are run. */
 static int wanted(const char *name, int argc, char **argv)
 {
 	int i;

@@ -18,8 +18,8 @@
 #include <string.h>
 
 /*
- * How long to wait for what must come: on a debug kernel beside other work a reset has
- * taken half a minute. The test's own time limit ends the rest.
+ * How long to wait for an event that must happen: on a debug kernel beside other work a reset has
+ * taken half a minute. The test's own time limit ends longer waits.
  */
 #define PATIENCE_MS 120000
 
@@ -63,7 +63,7 @@ void harness_stop(void) __attribute__((noreturn));
 	}								\
 	static void fn(const type *variant)
 
-/* Goes on after a failure. */
+/* Continues after a failure. */
 #define EXPECT(cond)							\
 	do {								\
 		if (!(cond))						\

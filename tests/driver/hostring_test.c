@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's own trace ring, AXL_TRACE_RING_DRIVER: what it records, for whom, and its limits. */
+/* The driver's own trace ring, AXL_TRACE_RING_DRIVER: its records, access to it, and its limits. */
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -54,7 +54,7 @@ static void run_jobs(int fd, uint32_t ctx, int count)
 		ASSERT(submit_wait(fd, ctx, 0, &nop, 1) == 0);
 }
 
-/* As the header of struct axl_rec_host_job says. */
+/* Converts as the header of struct axl_rec_host_job specifies. */
 static uint64_t to_ns(const struct host_ring *ring, uint64_t stamp, uint64_t known,
 		      uint64_t known_ns)
 {
@@ -102,7 +102,7 @@ TEST(it_has_one_reader)
 	EXPECT(open.job_ps > 0 && open.wait_ps > 0);
 	EXPECT_EQ(open_ring(a, 8, 0, &open), -EBUSY);
 	EXPECT_EQ(open_ring(b, 8, 0, &open), -EBUSY);
-	/* A file has one ring. */
+	/* A file can have one ring only. */
 	EXPECT_EQ(dev_ioctl(a, AXL_IOCTL_TRACE_OPEN, &device), -EBUSY);
 	ASSERT(dev_ioctl(b, AXL_IOCTL_TRACE_OPEN, &device) == 0);
 	EXPECT_EQ(dev_ioctl(a, AXL_IOCTL_TRACE_CLOSE, &end), 0);
@@ -124,7 +124,7 @@ static void check_job(const struct host_ring *ring, const struct axl_rec_host_jo
 
 	EXPECT(job->submit <= job->doorbell && job->doorbell <= job->submit_end);
 	EXPECT(job->doorbell <= job->irq && job->irq <= job->h.time);
-	/* A time of stamps may be off by 10 ns. */
+	/* A time computed from stamps may be off by 10 ns. */
 	EXPECT(before_ns <= submit_ns + 10 && submit_ns <= job->doorbell_ns);
 	EXPECT(job->doorbell_ns <= end_ns && job->doorbell_ns <= irq_ns + 10);
 	EXPECT(irq_ns <= complete_ns && complete_ns <= after_ns + 10);
@@ -173,7 +173,7 @@ TEST(a_job_and_its_wait_are_recorded)
 	EXPECT(wait.h.time <= after_ns + 10);
 }
 
-/* Others' jobs are in it too: who may read it may know. */
+/* It has other users' jobs too, since its readers have the right to see them. */
 TEST(jobs_of_other_processes_are_recorded)
 {
 	struct host_ring ring = map_ring(8, 0);
@@ -191,7 +191,7 @@ TEST(jobs_of_other_processes_are_recorded)
 	ASSERT(waitpid(pid, &status, 0) == pid && status == 0);
 	EXPECT_EQ(produced(&ring), 10);
 	EXPECT_EQ(ring.records[0].host_job.pid, pid);
-	/* What its owner closes is closed; the pages stay with who has them mapped. */
+	/* A closed ring is gone; its pages stay mapped. */
 	close(ring.fd);
 	EXPECT_EQ(ring.header->magic, AXL_TRACE_MAGIC);
 }
@@ -238,7 +238,7 @@ TEST(a_full_ring_counts_its_losses)
 	EXPECT_EQ(ring.header->lost, 8);
 }
 
-/* Whoever has it mapped may write anything into it: his ring, and nobody else's trouble. */
+/* A reader may write anything into its mapping; that harms only its own ring. */
 TEST(a_hostile_reader_harms_his_ring_only)
 {
 	static const uint64_t lies[] = { UINT64_MAX, 1, 1ull << 63, 12345, UINT64_MAX - 40, 33 };
@@ -255,7 +255,7 @@ TEST(a_hostile_reader_harms_his_ring_only)
 		run_jobs(ring.fd, ctx.ctx, 40);
 		poll(&poll_fd, 1, 0);
 	}
-	/* Honest again, it goes on. */
+	/* With valid indexes again, it continues. */
 	__atomic_store_n(&ring.header->consumed, 0, __ATOMIC_RELEASE);
 	run_jobs(ring.fd, ctx.ctx, 1);
 	for (before = 0; before < 1000; before++) {

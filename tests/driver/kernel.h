@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As much of the kernel as the driver's arithmetic needs to be compiled for user
- * space, where every number can be tested: types, no locks, memory from the C
- * library. Stands for each <linux/...> that arithmetic.c's sources include.
+ * The parts of the kernel that the driver's arithmetic needs to be compiled for user space, where
+ * every number can be tested: types, no locks, memory from the C library. Replaces each <linux/...>
+ * header that arithmetic.c's sources include.
  */
 #ifndef TESTS_DRIVER_KERNEL_H_
 #define TESTS_DRIVER_KERNEL_H_
@@ -53,14 +53,14 @@ struct pci_error_handlers;
 struct dev_pm_ops;
 struct attribute_group;
 
-/* Taken by compat.h as a kernel that has them. */
+/* Makes compat.h assume a kernel that has them. */
 #define AXL_HAVE_VM_FLAGS_SET
 #define AXL_HAVE_PCIM_IOMAP_REGION
-/* The tracepoints' headers stay out. */
+/* Omits the headers of tracepoints. */
 #define _AXL_TRACE_DEVICE_H
 #define _AXL_TRACE_JOB_H
 #define _AXL_TRACE_OBJECT_H
-/* And the driver's own ring, which nobody has open. */
+/* Omits the driver's own ring, which is never open here. */
 #define AXL_DRIVER_RING_H
 #define axl_driver_ring_on() false
 #define axl_driver_ring_job(...) ((void)0)
@@ -105,7 +105,7 @@ static inline void init_waitqueue_head(wait_queue_head_t *wait) { wait->sleepers
 static inline void wake_up_all(wait_queue_head_t *wait) { wait->sleepers = 0; }
 
 static inline void trace_nothing(u64 first, ...) { (void)first; }
-/* What the clock says; 0 where a test does not care. */
+/* The value of the clock; 0 if a test does not depend on it. */
 static u64 (*mono_clock_)(void);
 static inline u64 ktime_get_mono_fast_ns(void) { return mono_clock_ ? mono_clock_() : 0; }
 static inline void *kzalloc(size_t bytes, gfp_t gfp) { (void)gfp; return calloc(1, bytes); }

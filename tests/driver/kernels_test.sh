@@ -22,7 +22,7 @@ set -- $headers
 plan $(($# + 2))
 check 'no version is asked for' '' \
 	"$(grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION' kmod/*.[ch] kmod/Kbuild)"
-# Each probe of Kbuild has its use in the source.
+# Each of Kbuild's feature probes is used in the source.
 check 'each probe is used' '' "$(grep -o 'AXL_HAVE_[A-Z_]*' kmod/Kbuild | while read -r name; do
 	grep -q "$name" kmod/compat.h || echo "$name"
 done)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The largest matmul there is, one after the other: tests/vm/device-aside.sh looks at the
- * emulator meanwhile. AXL_LARGE: how many.
+ * Runs AXL_LARGE of the largest possible matmuls in sequence; tests/vm/device-aside.sh observes the
+ * emulator meanwhile.
  */
 #include "tests/driver/axl_user.h"
 #include "tests/driver/harness.h"

@@ -7,7 +7,7 @@ import sys
 
 
 def monitor_port():
-    """The port to the monitor, ready for commands."""
+    """Opens the port to the monitor, ready for commands."""
     for name in glob.glob("/sys/class/virtio-ports/*/name"):
         with open(name, encoding="ascii") as file:
             if file.read() == "axl.qmp\n":
@@ -18,7 +18,7 @@ def monitor_port():
 
 
 def answer(port):
-    """The next answer; the greeting and events come in between."""
+    """Returns the next answer; skips the greeting and events."""
     while True:
         line = b""
         while not line.endswith(b"\n"):

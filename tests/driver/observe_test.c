@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What tools read: trace rings, counters, clock samples. */
+/* Interfaces for tools: trace rings, counters, clock samples. */
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,8 +50,8 @@ TEST(ring_fields_are_checked)
 }
 
 /*
- * A ring is one piece on the bus: above 2^14 records only an IOMMU makes sure of
- * that. What is given works to its last record; what is not says why.
+ * A ring must be contiguous on the bus, which above 2^14 records only an IOMMU guarantees. A ring
+ * that is granted works up to its last record; a refusal has the right errno.
  */
 TEST(large_rings_work_or_are_refused)
 {
@@ -157,7 +157,7 @@ TEST(ring_sees_every_command_and_job)
 	run_jobs(fd, ctx.ctx, 20);
 	EXPECT_EQ(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll_fd.revents, POLLIN);
-	/* The index write-back may trail the interrupt of the last job. */
+	/* The index write-back may come after the interrupt of the last job. */
 	for (i = 0; i < 20000 && __atomic_load_n(&header->produced, __ATOMIC_ACQUIRE) < 120; i++)
 		usleep(1000);
 	for (i = 0; i < header->produced && i < 1024; i++) {
@@ -221,7 +221,7 @@ TEST(context_ring_sees_its_context_only)
 	EXPECT(produced >= 30);
 	for (i = 0; i < produced && i < 256; i++)
 		EXPECT(records[i].h.context == mine.hw_context || records[i].h.context == 0xff);
-	/* Without its context the ring stands still; the pages stay. */
+	/* Without its context the ring stops; the pages stay mapped. */
 	EXPECT_EQ(ctx_destroy(fd, mine.ctx), 0);
 	ASSERT(ctx_create(fd, 1, 0, &mine) == 0);
 	run_jobs(fd, mine.ctx, 5);

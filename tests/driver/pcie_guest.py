@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest of tests/vm/driver-pcie.sh: what lspci and a corrected error show. TAP."""
+"""Runs in the guest of tests/vm/driver-pcie.sh: the output of lspci, and a corrected error. TAP."""
 
 import glob
 import os
@@ -30,8 +30,9 @@ def counted():
 
 
 def corrected_error_seen(limit_s=60):
-    """QEMU 7.2 notes it in the device and sends no message upstream; of later ones Linux gets it,
-    counts it and clears it there."""
+    """QEMU 7.2 notes it in the device and sends no message upstream; with later versions Linux
+    receives it, counts it and clears it there.
+    """
     for _ in range(limit_s * 5):
         if "RxErr+" in lspci() or counted():
             return True

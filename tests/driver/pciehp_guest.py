@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest of the debug kernel without axl.ko: brings about a report of known-reports. TAP.
+"""Provokes a report of known-reports in a guest of the debug kernel without axl.ko. TAP.
 
-power: a slot is switched off by sysfs. surprise: what is in it is pulled out. aer: the same after
-a bus error and a rescan, the two other ways in which the kernel takes these locks."""
+power: a slot is switched off by sysfs. surprise: its device is removed. aer: the same after a bus
+error and a rescan, the two other ways in which the kernel takes these locks.
+"""
 
 import glob
 import os
@@ -22,7 +23,7 @@ def write(path, text):
 
 
 def seen(words, limit_s=60):
-    """Whether the kernel's log comes to have these words."""
+    """Whether these words appear in the kernel's log."""
     for _ in range(limit_s * 5):
         log = subprocess.run(["dmesg"], capture_output=True, text=True, errors="replace").stdout
         if words in log:
@@ -45,7 +46,7 @@ def main(how):
         device = os.path.realpath(glob.glob("/sys/bus/pci/slots/1/address")[0])
         with open(device, encoding="ascii") as file:
             name = file.read().strip() + ".0"
-        # No driver has switched error messages on: for fatal errors, as one would.
+        # Enable messages for fatal errors, as a driver would.
         subprocess.run(["setpci", "-s", name, "COMMAND=0006:0006"], check=True)
         subprocess.run(["setpci", "-s", name, "CAP_EXP+8.w=000f:000f"], check=True)
         port = monitor_port()
@@ -54,7 +55,7 @@ def main(how):
         if not seen("AER: "):
             sys.exit("no bus error was handled")
         time.sleep(3)
-        # A rescan takes the other locks when it finds something.
+        # A rescan takes the other locks if it finds something.
         write(f"/sys/bus/pci/devices/{name}/remove", "1")
         write("/sys/bus/pci/rescan", "1")
     if how in ("surprise", "aer"):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The perf PMU: events in sysfs, what may be opened, exact values. */
+/* The perf PMU: events in sysfs, permissions, exact values. */
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,7 +80,7 @@ TEST(every_counter_is_a_named_event)
 		snprintf(path, sizeof(path), PMU "events/%s", names[i]);
 		snprintf(expected, sizeof(expected), "event=%#x", i);
 		ASSERT(read_text(path, text, sizeof(text)) == 0);
-		/* printf has no 0x for zero, in the kernel neither. */
+		/* printf omits 0x for zero, in the kernel too. */
 		EXPECT(strcmp(text, i ? expected : "event=0x0") == 0);
 		snprintf(path, sizeof(path), PMU "events/%s.unit", names[i]);
 		ASSERT(read_text(path, text, sizeof(text)) == 0);
@@ -112,7 +112,7 @@ TEST(what_makes_no_sense_is_refused)
 	EXPECT_EQ(event_open_as(&attr, -1, cpu, -1), -EINVAL);
 }
 
-/* All counters at once against the ioctl's snapshots, the device quiet around them. */
+/* All counters at once, compared with the ioctl's snapshots while the device is idle. */
 TEST(values_equal_the_devices_counters)
 {
 	static int events[AXL_NUM_COUNTERS];
@@ -134,7 +134,7 @@ TEST(values_equal_the_devices_counters)
 
 		read_counters(fd, after);
 		most = after[i] - before[i];
-		/* What only work changes is exact; clocks go on between the readings. */
+		/* Counters of work are exact; clocks advance between the readings. */
 		if (i % 9 == AXL_CTR_H2D_IDLE && i < AXL_CTR_ELAPSED)
 			EXPECT(value <= most);
 		else if (i == AXL_CTR_ELAPSED)

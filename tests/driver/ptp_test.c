@@ -66,7 +66,7 @@ TEST(it_runs_and_cannot_be_set)
 	EXPECT_EQ(caps.n_per_out, 0);
 }
 
-/* The same instants through the driver's own samples. */
+/* Compares with the driver's own samples of the same instants. */
 TEST(it_agrees_with_clock_samples)
 {
 	int fd = ptp_open(), axl = dev_open();

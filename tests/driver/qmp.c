@@ -13,7 +13,7 @@
 static int port_ = -1;
 static char answer_[8192];
 
-/* The port whose name is "axl.qmp". */
+/* Finds the port whose name is "axl.qmp". */
 static int port_open(void)
 {
 	char name[64], path[80];
@@ -61,7 +61,7 @@ static int ask(const char *command)
 
 	if (write(port_, command, length) != (ssize_t)length || write(port_, "\n", 1) != 1)
 		return -1;
-	/* Events and the greeting come in between. */
+	/* Skip events and the greeting. */
 	do {
 		if (read_line())
 			return -1;
@@ -76,11 +76,11 @@ static int ready(void)
 	port_ = port_open();
 	if (port_ < 0)
 		harness_skip("no QMP port in this guest");
-	/* What an earlier user left unread would be taken for our answers. */
+	/* Discard output that an earlier user left unread. */
 	while (poll(&(struct pollfd){ .fd = port_, .events = POLLIN }, 1, 50) == 1 &&
 	       read(port_, answer_, sizeof(answer_)) > 0)
 		;
-	/* An error here only says that somebody negotiated before. */
+	/* An error only means that an earlier user negotiated already. */
 	ask("{\"execute\":\"qmp_capabilities\"}");
 	return 0;
 }

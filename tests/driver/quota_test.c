@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an ordinary user can take from the machine and from others: he is refused in time, nobody
- * is killed for it, and all of it comes back however he ends.
+ * Limits of an ordinary user's demands on the machine and on other users: requests are refused in
+ * time, no process is killed, and everything is released however the user's process ends.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static long long number_in(const char *path)
 	return value;
 }
 
-/* The value behind a name in a file of lines "name value", -1 if there is none. */
+/* The value after a name in a file of lines "name value", -1 if missing. */
 static long long value_in(const char *path, const char *name)
 {
 	FILE *file = fopen(path, "r");
@@ -54,7 +54,7 @@ static long long value_of(const char *path, const char *name)
 	return value;
 }
 
-/* A small kernel counts no events; that nobody was killed is then seen by who is still there. */
+/* Small kernels do not count this event; then only the surviving processes prove it. */
 static long long oom_kills(void) { return value_in("/proc/vmstat", "oom_kill"); }
 static long long host_bytes(void) { return number_in(PARAMETERS "host_bytes"); }
 static long long machine_bytes(void) { return value_of("/proc/meminfo", "MemTotal:") * 1024; }
@@ -72,7 +72,7 @@ static void *touched(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* A process of root's with memory that the kernel would like to have. */
+/* A process of root with memory that the kernel could reclaim by killing it. */
 static pid_t innocent(size_t bytes)
 {
 	int pipe_fds[2];
@@ -104,7 +104,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Runs it as another user in a process of its own: its status, 128 + a signal. */
+/* Runs the function as another user in a process; returns its status, or 128 + a signal. */
 static int as_user(uid_t uid, void (*run)(const void *), const void *with)
 {
 	int status;
@@ -130,10 +130,10 @@ struct filling {
 	uint64_t bytes;		/* of a buffer */
 	int maps, destroys, forks;
 	int hog_percent;	/* of the machine, that others have */
-	int limits;		/* 0: none but the machine's own */
+	int limits;		/* 0: only the machine's own limits */
 };
 
-/* Until it is refused. Returns what it got. */
+/* Allocates until it is refused. Returns the amount. */
 static uint64_t fill(int fd, const struct filling *how)
 {
 	struct axl_buf_create buf;
@@ -159,7 +159,7 @@ static uint64_t fill(int fd, const struct filling *how)
 	return got;
 }
 
-/* Holds what it gets until it is killed. */
+/* Keeps its allocation until it is killed. */
 static pid_t hold(uid_t uid, const struct filling *how)
 {
 	int pipe_fds[2];
@@ -246,7 +246,7 @@ TEST(many_users_leave_the_machine_its_memory)
 	for (i = 0; i < 4; i++)
 		pids[i] = hold(SOMEBODY + i, &how);
 	EXPECT(host_bytes() <= machine_bytes() / 100 * number_in(PARAMETERS "host_percent"));
-	/* The machine's part is everybody's end, root's too. */
+	/* The machine's limit applies to everyone, including root. */
 	EXPECT_EQ(buf_create(fd, AXL_BUF_HOST, 8 << 20, NULL, &buf), -ENOMEM);
 	EXPECT_EQ(oom_kills(), kills);
 	for (i = 0; i < 4; i++)
@@ -277,7 +277,7 @@ TEST(one_user_leaves_host_memory_to_others)
 	end(pid);
 }
 
-/* ---- pinned memory: a limit of the user's, not of each process ---- */
+/* ---- pinned memory: a limit per user, not per process ---- */
 
 static void pin(const void *with)
 {
@@ -291,7 +291,9 @@ static void pin(const void *with)
 		pid_t pid = fork();
 
 		ASSERT(pid >= 0);
-		/* What a child pins stays with the file when the child is gone. */
+		/*
+		 * Memory that a child pinned stays charged to the file when the child has exited.
+		 */
 		if (!pid)
 			_exit(-buf_create(fd, AXL_BUF_USER, 4 << 20, touched(4 << 20), &buf));
 		ASSERT(waitpid(pid, &status, 0) == pid);
@@ -313,7 +315,7 @@ TEST(pinned_memory_is_counted_for_the_user)
 	EXPECT_EQ(host_bytes(), before);
 }
 
-/* ---- the device's own ---- */
+/* ---- the device's own resources ---- */
 
 static void take_contexts(const void *with)
 {
@@ -408,7 +410,7 @@ TEST_VARIANTS(one_user_cannot_take_all, struct taking,
 		EXPECT_EQ(ctx_create(fd, 1, 0, &ctx), 0);
 }
 
-/* What one user may have, and then says so and waits for its end. */
+/* Takes all that one user may have, reports it and waits to be killed. */
 static pid_t take_all(uid_t uid, int map)
 {
 	struct axl_buf_create buf;
@@ -500,7 +502,7 @@ TEST(unplug_gives_all_back_but_what_is_mapped)
 	bind("unbind");
 	EXPECT_EQ(host_bytes(), before + (4 << 20));
 	bind("bind");
-	/* The old one's number is taken as long as he has it open. */
+	/* The old device's number is taken while a user has it open. */
 	await_node("/dev/axl1");
 	setenv("AXL_DEVICE", "1", 1);
 	EXPECT_EQ(number_in("/sys/class/axl/axl1/host_bytes"), 0);
@@ -565,7 +567,7 @@ TEST(memory_is_charged_to_the_users_cgroup)
 	EXPECT_CHARGED(before, 16 << 20);
 	EXPECT_EQ(buf_destroy(fd, buf.handle), 0);
 	EXPECT_CHARGED(before, 0);
-	/* Rings of queues: 256 + 64 KiB each, and 192 of notes of jobs. */
+	/* Rings of queues: 256 + 64 KiB each, and 192 for job bookkeeping. */
 	before = charged();
 	ASSERT(ctx_create(fd, 8, 0, &second) == 0);
 	EXPECT_CHARGED(before, 8 * (512 << 10));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The bus takes the device away for a moment: errors that the root port reports,
- * a function-level reset, a reset of its bus. Users learn what was lost, in
- * defined words, and go on with the same files. AXL_CYCLES sets how many under
- * load.
+ * The device is inaccessible for a moment: errors that the root port reports, a function-level
+ * reset, a reset of its bus. Users learn in a defined way what was lost, and continue with the same
+ * files. AXL_CYCLES sets the number of cycles under load.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -42,7 +41,7 @@ static int write_pci(const char *file, const char *text)
 	return write_text(path, text);
 }
 
-/* Errors take their way through the root port's interrupt. */
+/* Errors are handled by the root port's interrupt. */
 static void wait_recovered(long long resets)
 {
 	int i;
@@ -80,7 +79,7 @@ static void strike(enum event event)
 	EXPECT_EQ(stat_of("bus_errors"), errors + (event == NONFATAL || event == FATAL));
 }
 
-/* Takes all records; returns how many of them say that the job is done. */
+/* Takes all records; returns the number of those that report the job. */
 static int ring_take(struct axl_trace_header *header, uint32_t job, uint32_t *next)
 {
 	const union axl_record *records = (void *)((char *)header + AXL_TRACE_HEADER_BYTES);
@@ -158,13 +157,13 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct how, EVENTS)
 	EXPECT_EQ(poller.revents, POLLIN | POLLERR);
 	EXPECT_EQ(read(job.fence_fd, &status, sizeof(status)), sizeof(status));
 	EXPECT_EQ(status.status, AXL_ST_CANCELED);
-	/* What was done stays done; contexts are lost, those without work too. */
+	/* Completed jobs stay completed; contexts are lost, idle ones too. */
 	EXPECT_EQ(wait_seq(busy.fd, busy.ctx, 0, 1, 0, &end), 0);
 	EXPECT_EQ(end.status, AXL_ST_OK);
 	EXPECT_EQ(submit(busy.fd, busy.ctx, 0, &cmd, 1, &dead), -EIO);
 	EXPECT_EQ(submit(idle.fd, idle.ctx, 1, &cmd, 1, &dead), -EIO);
 
-	/* Files, buffers and mappings go on. */
+	/* Files, buffers and mappings stay valid. */
 	EXPECT_EQ(busy.map[16000], 77);
 	world_renew(&busy);
 	world_renew(&idle);
@@ -172,7 +171,7 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct how, EVENTS)
 	EXPECT_EQ(right_result(&idle), 0);
 	EXPECT(pinned_copy_works(&busy, pinned, user.handle));
 	EXPECT_EQ(dev_ioctl(busy.fd, AXL_IOCTL_CLOCK_SAMPLE, &sample), 0);
-	/* So does the ring: a reader notices the reset by its record at most. */
+	/* So does the ring: its reader can notice the reset by its record only. */
 	ASSERT(header->produced > header->consumed);
 	next = ((union axl_record *)((char *)header + AXL_TRACE_HEADER_BYTES))->h.sequence;
 	EXPECT_EQ(next, 0);
@@ -182,7 +181,7 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct how, EVENTS)
 	run_nop(&idle);
 	EXPECT_EQ(poll(&poller, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poller.revents, POLLIN);
-	/* Nothing is held by jobs that are no more. */
+	/* Lost jobs hold no resources. */
 	EXPECT_EQ(buf_destroy(busy.fd, user.handle), 0);
 	EXPECT_EQ(buf_destroy(busy.fd, busy.device.handle), 0);
 	EXPECT_EQ(buf_destroy(busy.fd, busy.host.handle), 0);
@@ -201,7 +200,7 @@ TEST_VARIANTS(a_hung_job_keeps_its_guilt, struct how, EVENTS)
 	EXPECT_EQ(wait_seq(bad.fd, bad.ctx, 0, hung.sequence, PATIENCE_MS, &end), -EIO);
 	EXPECT_EQ(end.status, AXL_ST_HANG);
 	job_timeout_ms(0);
-	/* Innocent: it waits for somebody. And another that hangs when the bus is reset. */
+	/* It only waits for another job. A second job hangs when the bus is reset. */
 	cmd_wait(&stuck, 0, 1000);
 	ASSERT(submit(good.fd, good.ctx, 0, &stuck, 1, &waits) == 0);
 	ASSERT(qmp_set("fault-hang-engine", AXL_ENGINE_D2H) == 0);
@@ -224,7 +223,7 @@ TEST_VARIANTS(a_hung_job_keeps_its_guilt, struct how, EVENTS)
 	EXPECT_EQ(right_result(&good), 0);
 }
 
-/* ---- memory that changes hands meanwhile ---- */
+/* ---- memory that changes its owner meanwhile ---- */
 
 enum { SECRET = 0x5ec7e7ad };
 
@@ -264,7 +263,7 @@ static void *reset_thread(void *arg)
 	return NULL;
 }
 
-/* Gives the memory back between the two ends of a reset; whether it came in time. */
+/* Frees the memory between begin and end of a reset; returns whether it was in time. */
 static int leave_while_offline(struct world *owner, const struct axl_buf_create *scratch,
 			       int closes, struct world *other)
 {
@@ -272,7 +271,7 @@ static int leave_while_offline(struct world *owner, const struct axl_buf_create 
 	int i, err, hit, reset = -1;
 	pthread_t thread;
 
-	/* A reset is short: all but what counts is given back before it. */
+	/* A reset is short, so everything else is released before it. */
 	EXPECT_EQ(ctx_destroy(owner->fd, owner->ctx), 0);
 	munmap(owner->map, owner->host.bytes);
 	EXPECT_EQ(buf_destroy(owner->fd, owner->host.handle), 0);
@@ -285,7 +284,7 @@ static int leave_while_offline(struct world *owner, const struct axl_buf_create 
 		EXPECT_EQ(buf_destroy(owner->fd, owner->device.handle), 0);
 		EXPECT_EQ(buf_destroy(owner->fd, scratch->handle), 0);
 	}
-	/* Nobody gets memory that cannot be cleared now. */
+	/* Memory that cannot be cleared now is not allocated. */
 	err = buf_create(other->fd, AXL_BUF_DEVICE, 4096, NULL, &refused);
 	hit = state_is("offline");
 	if (hit)
@@ -297,7 +296,7 @@ static int leave_while_offline(struct world *owner, const struct axl_buf_create 
 	return hit;
 }
 
-/* The device keeps its memory over this reset: the driver has to clear it afterwards. */
+/* The device keeps its memory over this reset, so the driver has to clear it afterwards. */
 TEST_VARIANTS(memory_given_back_meanwhile_comes_clean, struct leaving,
 	      { "destroyed", 0 }, { "closed", 1 })
 {
@@ -310,7 +309,7 @@ TEST_VARIANTS(memory_given_back_meanwhile_comes_clean, struct leaving,
 	ASSERT(buf_create(next.fd, AXL_BUF_HOST, 1 << 16, NULL, &next.host) == 0);
 	next.map = buf_map(next.fd, &next.host);
 	ASSERT(next.map);
-	/* So that not everything is free, and what is cleared is more than one piece. */
+	/* Makes the memory to clear more than one range. */
 	ASSERT(buf_create(next.fd, AXL_BUF_DEVICE, 4096, NULL, &pad) == 0);
 	for (turn = 0; turn < 20 && !hit; turn++) {
 		owner = world_open();
@@ -375,7 +374,7 @@ TEST_VARIANTS(perf_counts_across_it, struct how, EVENTS)
 	world_renew(&w);
 	EXPECT_EQ(right_result(&w), 0);
 	EXPECT_EQ(event_value(fd), 2);
-	/* More than before it: the number alone would not show it. */
+	/* More jobs than before it: the counter exceeds its old value, which hides the reset. */
 	strike(variant->event);
 	world_renew(&w);
 	for (i = 0; i < 3; i++)
@@ -391,14 +390,14 @@ TEST(errors_on_top_of_each_other)
 	int i;
 
 	/*
-	 * One that is not fatal, and first: when the recovery from another has cleared its
-	 * status, Linux 6.1 does nothing more with it and keeps a reference to the device
-	 * for good (aer_process_err_devices()), which kmemleak would lay at our door.
+	 * A non-fatal error first: when the recovery from another error has cleared its status,
+	 * Linux 6.1 ignores it and keeps a reference to the device for good
+	 * (aer_process_err_devices()), which kmemleak would attribute to the driver.
 	 */
 	ASSERT(qmp_bus_error("0x4000 0 0 0 0") == 0);
 	for (i = 0; i < 5; i++)
 		ASSERT(qmp_bus_error("0x40000 0 0 0 0") == 0);
-	/* How many recoveries that makes is the kernel's to say; the last may be under way. */
+	/* The number of recoveries depends on the kernel; the last may still be in progress. */
 	do {
 		wait_recovered(resets);
 		seen = stat_of("device_resets");
@@ -406,7 +405,7 @@ TEST(errors_on_top_of_each_other)
 	} while (seen != stat_of("device_resets") || !state_is("live"));
 	world_renew(&w);
 	EXPECT_EQ(right_result(&w), 0);
-	/* What saved the state for the error's reset must do so for the next one. */
+	/* The reset of the error must have saved the state for the next one. */
 	strike(FLR);
 	strike(FATAL);
 	strike(BUS);

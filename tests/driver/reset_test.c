@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A context whose reset does not end takes the whole device along: the guilty
- * job is named, whatever else was in flight is reported as canceled, what was
- * done stays done, and everybody goes on with new contexts. AXL_CYCLES sets how
- * often under load.
+ * A context whose reset does not end makes the driver reset the whole device: the guilty job is
+ * named, other jobs in flight are reported as canceled, completed jobs stay completed, and all
+ * users continue with new contexts. AXL_CYCLES sets the number of cycles under load.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -32,7 +31,7 @@ struct cause {
 	{ "hang", HANGS, AXL_ST_HANG }, { "failed_command", FAILS, AXL_ST_POISONED }, \
 	{ "destroyed", GOES, AXL_ST_CANCELED }
 
-/* The job that brings it about: its second command hangs, or fails, or waits for ever. */
+/* The job that causes it: its second command hangs, fails, or waits for ever. */
 static void start_trouble(const struct world *w, const struct cause *cause, struct axl_submit *job)
 {
 	struct axl_desc cmds[2] = { cmd_nop(AXL_ENGINE_D2H), cmd_nop(AXL_ENGINE_MATRIX) };
@@ -43,7 +42,7 @@ static void start_trouble(const struct world *w, const struct cause *cause, stru
 		cmd_wait(&cmds[1], 100, 1);
 	if (cause->how == FAILS)
 		ASSERT(qmp_set("fault-poison", 1) == 0);
-	/* Poison hits the next command of any engine: let that be the only one. */
+	/* Poison hits the next command of any engine, so this must be the only one. */
 	ASSERT(submit_flags(w->fd, w->ctx, 0, AXL_SUBMIT_FENCE_FD, cmds + (cause->how == FAILS),
 			    cause->how == FAILS ? 1 : 2, job) == 0);
 	if (cause->how == GOES)
@@ -85,7 +84,10 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 	busy.map[16000] = 77;
 	events = uevents_open();
 	ASSERT(qmp_set("fault-stuck-ctx-resets", 1) == 0);
-	/* Who waits as long as a hung job would be guilty of that: the hung one comes first. */
+	/*
+	 * A job that waits as long as a hung one would be found guilty, so start the hung one
+	 * first.
+	 */
 	if (variant->how == HANGS)
 		start_trouble(&bad, variant, &job);
 	cmd_wait(&blocked, 100, 1);
@@ -109,7 +111,7 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 	expect_fence(job.fence_fd, variant->status);
 	EXPECT_EQ(qmp_get("fault-stuck-ctx-resets"), 0);
 
-	/* Others: what was in flight is reported, what was done stays done. */
+	/* Others: jobs in flight are reported, completed jobs stay completed. */
 	pthread_join(thread, NULL);
 	EXPECT_EQ(s.result, -EIO);
 	EXPECT_EQ(s.end.status, AXL_ST_CANCELED);
@@ -123,7 +125,7 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 	EXPECT_EQ(stat_of("failed_jobs"), failed + (variant->how != GOES));
 	EXPECT_EQ(stat_of("canceled_jobs"), canceled + 1 + (variant->how == GOES));
 
-	/* Files, buffers, mappings and the ring go on. */
+	/* Files, buffers, mappings and the ring stay valid. */
 	EXPECT_EQ(busy.map[16000], 77);
 	world_renew(&busy);
 	world_renew(&idle);
@@ -142,7 +144,7 @@ TEST_VARIANTS(a_context_that_does_not_reset_takes_the_device_along, struct cause
 	EXPECT_EQ(buf_destroy(busy.fd, busy.device.handle), 0);
 }
 
-/* Each has its context, and nobody is about to make one. */
+/* All clients have a context and none is creating one. */
 static void await_right_results(struct client *clients, int count)
 {
 	int t, i;
@@ -195,7 +197,7 @@ TEST(under_load)
 	EXPECT_EQ(dev_info(w.fd).dram_free_bytes, dev_info(w.fd).dram_bytes - 4096 - (1 << 16));
 }
 
-/* A context is given to nobody as its former owner left it. */
+/* A context is cleared before it gets a new owner. */
 TEST(a_context_that_does_not_reset_is_not_given_away_as_it_is)
 {
 	struct world busy = world_open();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The machine sleeps with files open, jobs waiting, rings mapped and clients at
- * work: devices suspended and resumed (pm_test), and the whole way to idle and
- * back by a key, which tests/vm/driver-sleep.sh presses. Runs in a sealed guest:
- * the file system of any other one does not survive a suspend. AXL_CYCLES sets
- * how often.
+ * The machine sleeps with files open, jobs waiting, rings mapped and clients at work: devices
+ * suspended and resumed (pm_test), and the whole way to idle and back by a key, which
+ * tests/vm/driver-sleep.sh presses. Runs in a sealed guest, because the file system of other guests
+ * does not survive a suspend. AXL_CYCLES sets the number of cycles.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -71,7 +70,7 @@ TEST_VARIANTS(users_are_notified_and_go_on, struct way, WAYS)
 	world_renew(&idle);
 	EXPECT_EQ(right_result(&busy), 0);
 	EXPECT_EQ(right_result(&idle), 0);
-	/* The ring goes on where it was. */
+	/* The ring continues where it was. */
 	poller = (struct pollfd){ .fd = busy.fd, .events = POLLIN };
 	EXPECT_EQ(poll(&poller, 1, PATIENCE_MS), 1);
 	EXPECT(header->produced > produced);

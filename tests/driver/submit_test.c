@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Submission: what is refused, what is computed, order and limits. */
+/* Submission: refusals, results, order and limits. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -118,7 +118,7 @@ static struct axl_desc spoiled_command(const struct world *w, enum spoil what)
 		vec.vector.src1_stride = 256;
 		vec.vector.arg0 = 65;	/* rows of the table: one too many */
 		return vec;
-	/* At the top of 64 bits: with its extent it wraps to an offset that would do. */
+	/* At the top of 64 bits: with its extent it wraps to a valid offset. */
 	case COPY_TOP: copy.copy.host = -64ull; return copy;
 	case COPY_DEVICE_TOP: copy.copy.device = -4096ull + 64; return copy;
 	case MM_TOP: mm.matmul.b = -64ull; return mm;
@@ -148,12 +148,12 @@ TEST_VARIANTS(bad_command_is_einval, struct spoiled, S(OPCODE), S(ENGINE), S(FLA
 	struct axl_submit job;
 
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 3, &job), -EINVAL);
-	/* Nor does a good command that named the same buffers before let it pass. */
+	/* A valid command that named the same buffers before does not let it pass either. */
 	cmds[0] = cmd_copy(AXL_OP_COPY_H2D, AXL_REF(w.host.handle, 64),
 			   AXL_REF(w.device.handle, 64), 4096);
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 3, &job), -EINVAL);
 	cmds[0] = cmds[2];
-	/* The queue is as good as new, and so are the buffers. */
+	/* The queue and the buffers are still usable. */
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 1, &job), 0);
 	EXPECT_EQ(job.sequence, 1);
 	EXPECT_EQ(submit_wait(w.fd, w.ctx, 0, cmds, 1), 0);
@@ -193,7 +193,7 @@ TEST(matmul_between_copies)
 	}
 }
 
-/* Far more commands than the ring holds, through wraps, one result that needs all. */
+/* Far more commands than fit the ring, across wraps, with one result that needs all of them. */
 TEST(ring_wraps_many_times)
 {
 	enum { JOBS = 60, CMDS = 300 };
@@ -244,12 +244,12 @@ TEST(full_ring_is_eagain_when_asked)
 	cmds[0] = cmd_nop(AXL_ENGINE_MATRIX);
 	cmd_signal(&cmds[0], 0, 1);
 	ASSERT(submit(w.fd, w.ctx, 1, cmds, 1, &go) == 0);
-	/* Now it may wait for room. */
+	/* With blocking it may wait for space. */
 	ASSERT(submit(w.fd, w.ctx, 0, cmds + 1, AXL_MAX_JOB_COMMANDS - 1, &job) == 0);
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, job.sequence, PATIENCE_MS, &end), 0);
 }
 
-/* Commands in memory that is not there yet, half not there, or goes read-only. */
+/* Commands in memory that is absent, partly absent, or becomes read-only. */
 TEST(commands_are_faulted_in)
 {
 	struct world w = world_open(1);
@@ -261,7 +261,7 @@ TEST(commands_are_faulted_in)
 
 	for (i = 0; i < 40; i++)
 		cmds[i] = cmd_nop(AXL_ENGINE_D2H);
-	/* Dropped file pages come back from the page cache, with a fault each. */
+	/* Dropped file pages come back from the page cache, each with a fault. */
 	ASSERT(madvise(pages + 8192, 4096, MADV_DONTNEED) == 0);
 	EXPECT_EQ(submit(w.fd, w.ctx, 0, cmds, 31, &job), 0);
 	ASSERT(mprotect(pages, 3 * 4096, PROT_READ) == 0);
@@ -277,7 +277,7 @@ TEST(a_context_cannot_reach_another_files_buffers)
 	struct axl_desc cmd;
 	struct axl_buf_create extra;
 
-	/* b has handles that a has not. */
+	/* b has handles that a does not have. */
 	ASSERT(buf_create(b.fd, AXL_BUF_DEVICE, 4096, NULL, &extra) == 0);
 	cmd = cmd_fill(AXL_REF(extra.handle, 0), 16, 1.0f);
 	EXPECT_EQ(submit_wait(b.fd, b.ctx, 0, &cmd, 1), 0);

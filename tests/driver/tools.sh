@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2086
 #
-# The distribution's own tools on the driver, as they are. Runs in a guest; TAP.
+# Runs the distribution's own tools on the driver. Runs in a guest; TAP.
 count=0
 out=$(mktemp)
 job='build/test/driver-submit matmul_between_copies'
 
-# result NAME STATUS: prints what the tool said when it failed.
+# result NAME STATUS: prints the tool's output if it failed.
 result() {
 	count=$((count + 1))
 	if [ "$2" = 0 ]; then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tracepoints as tracefs shows them: those of queues, fences and errors, and
- * commands from the device's ring when asked.
+ * Tracepoints as tracefs shows them: of queues, fences and errors, and of commands from the
+ * device's ring when enabled.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static long long number(const char *path)
 	return get(path, text, sizeof(text)) ? atoll(text) : -1;
 }
 
-/* In the guest nobody else traces. */
+/* No other program traces in the guest. */
 static void trace_on(const char *const *events)
 {
 	char path[256];
@@ -148,7 +148,7 @@ TEST(queues_fences_and_errors_are_recorded)
 	trace_off();
 }
 
-/* The value of a field in the event's first line that has the text. */
+/* The value of a field in the event's first line that contains the text. */
 static long long value_of(const char *text, const char *event, const char *field)
 {
 	const char *line = strstr(text, event), *end = line ? strchr(line, '\n') : NULL;
@@ -158,7 +158,7 @@ static long long value_of(const char *text, const char *event, const char *field
 	return atoll(at + strlen(field));
 }
 
-/* One event for a job has what five say, to the nanosecond where both read the clock. */
+/* The event of a job agrees with the five others, to the nanosecond where both read the clock. */
 TEST(a_job_is_recorded_whole)
 {
 	static const char *const events[] = { "axl_job", "axl_submit", "axl_doorbell", "axl_irq",
@@ -203,7 +203,7 @@ TEST(a_job_is_recorded_whole)
 		  value_of(text, "axl_irq: axl0 queue=0", "host_ns="));
 	for (i = 0; i < sizeof(order) / sizeof(*order); i++)
 		at[i] = value_of(text, "axl_job: ", order[i]);
-	/* Another CPU may be in the handler before the submission is noted. */
+	/* Another CPU may enter the handler before the submission is noted. */
 	EXPECT(at[0] > 0 && at[0] <= at[1] && at[1] <= at[2] && at[1] <= at[3]);
 	EXPECT(at[2] <= at[4] && at[3] <= at[4]);
 	EXPECT(value_of(text, "axl_wake: ", "wait_ns=") >=
@@ -213,7 +213,7 @@ TEST(a_job_is_recorded_whole)
 	trace_off();
 }
 
-/* Who asks gets what is in flight, and again when it has ended. */
+/* The ioctl reports jobs in flight, and they are reported again when they end. */
 TEST(jobs_in_flight_are_recorded)
 {
 	static const char *const events[] = { "axl_job", NULL };
@@ -289,7 +289,7 @@ TEST(trouble_is_recorded)
 		 job.job);
 	EXPECT(strstr(text, want));
 	EXPECT_EQ(count(text, "axl_timeout:"), 1);
-	/* The context, and in vain: the device. */
+	/* The context's reset fails, so the device is reset. */
 	snprintf(want, sizeof(want), "axl_reset: axl0 ctx=%u\n", bad.hw_context);
 	EXPECT_EQ(count(text, want), 1);
 	EXPECT_EQ(count(text, "axl_reset: axl0 ctx=-1\n"), 1);
@@ -363,7 +363,7 @@ static void run_nops(int fd, uint32_t ctx, int jobs, uint32_t commands)
 		ASSERT(submit_wait(fd, ctx, 0, nops, commands) == 0);
 }
 
-/* What the driver has not read within 10 s is not coming. */
+/* Records that the driver has not read within 10 s will not come. */
 static char *cmds_text(int ends)
 {
 	char *text = trace_text();
@@ -458,7 +458,7 @@ TEST(commands_are_recorded_across_a_reset)
 	fd = dev_open();
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	run_nops(fd, ctx.ctx, 1, 40);
-	/* What the device has not announced before the reset is gone with it. */
+	/* Records that the device has not announced before the reset are lost. */
 	EXPECT_EQ(count(cmds_text(40), "axl_cmd_end:"), 40);
 	ASSERT(write_text(SYSFS "device/reset", "1") == 0);
 	EXPECT_EQ(ctx_destroy(fd, ctx.ctx), 0);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The driver's headers, each alone, in every language that reads them, 64 bits wide and 32:
-# their assertions hold and no struct has a hole that nobody zeroes.
+# Each of the driver's headers alone, in every language that reads them, in 64 and 32 bits: their
+# assertions hold and no struct has uninitialised padding.
 set -u
 out=${TMPDIR:-/tmp}/uapi
 mkdir -p "$out"
@@ -10,7 +10,7 @@ for header in axl.h axl_hw.h axl_counters.h axl_stats.h; do
 	echo "#include \"kmod/uapi/$header\""
 done >"$out/all.c"
 cp "$out/all.c" "$out/all.cc"
-# What the UAPI header itself does not assert.
+# Assertions that the UAPI header does not make itself.
 cat >>"$out/all.c" <<'END'
 _Static_assert(sizeof(struct axl_ctx_destroy) == 8, "axl_ctx_destroy");
 _Static_assert(sizeof(struct axl_buf_destroy) == 8, "axl_buf_destroy");

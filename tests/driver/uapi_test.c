@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The size rules that hold at every ioctl, and what INFO says. */
+/* The size rules that hold for every ioctl, and the results of INFO. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ TEST_VARIANTS(unknown_tail_is_e2big, struct call, ALL_CALLS)
 
 	arg.bytes[variant->size + 15] = 1;
 	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, &arg), -E2BIG);
-	/* A size no kernel will ever know is refused as well, not read without end. */
+	/* An impossible size is refused at once, without reading that much. */
 	arg.size = 1u << 30;
 	EXPECT(dev_ioctl(dev_open(), variant->nr, &arg) < 0);
 }
@@ -64,7 +64,7 @@ TEST_VARIANTS(zero_tail_is_accepted, struct call, ALL_CALLS)
 	union room arg = { .size = variant->size + 64 };
 	int ret = dev_ioctl(dev_open(), variant->nr, &arg);
 
-	/* The request itself is empty, which some calls refuse: but not for its size. */
+	/* The request is empty, which some calls refuse, but not because of its size. */
 	EXPECT(ret != -E2BIG && ret != -EFAULT);
 }
 
@@ -74,7 +74,7 @@ TEST_VARIANTS(bad_pointer_is_efault, struct call, ALL_CALLS)
 	EXPECT_EQ(dev_ioctl(dev_open(), variant->nr, (void *)(uintptr_t)-4096), -EFAULT);
 }
 
-/* ---- what has no meaning yet must be zero ---- */
+/* ---- fields without a meaning must be zero ---- */
 
 struct unknown {
 	const char *name;
@@ -86,7 +86,7 @@ struct unknown {
 #define UNKNOWN(name, nr, type, field, known) \
 	{ name, nr, offsetof(struct type, field), sizeof(((struct type *)0)->field), known }
 
-/* Every field of every struct that is flags, a mask or reserved, and goes in. */
+/* Every input field of every struct that is flags, a mask or reserved. */
 #define ALL_UNKNOWN							\
 	UNKNOWN("ctx_create/flags", AXL_IOCTL_CTX_CREATE, axl_ctx_create, flags, 0), \
 	UNKNOWN("ctx_create/reserved", AXL_IOCTL_CTX_CREATE, axl_ctx_create, reserved, 0), \
@@ -101,7 +101,7 @@ struct unknown {
 	UNKNOWN("trace_open/wait_ps", AXL_IOCTL_TRACE_OPEN, axl_trace_open, wait_ps, 0), \
 	UNKNOWN("trace_close/reserved", AXL_IOCTL_TRACE_CLOSE, axl_trace_close, reserved, 0)
 
-/* A request that is granted; the context and its job 1 are there. */
+/* A request that succeeds; the context and its job 1 exist. */
 static union room good_request(unsigned long nr, uint32_t ctx, const struct axl_desc *nop,
 			       uint64_t *value)
 {
@@ -165,7 +165,7 @@ TEST_VARIANTS(unknown_bits_are_einval, struct unknown, ALL_UNKNOWN)
 		arg.bytes[variant->offset + bit / 8] |= (uint8_t)(1 << bit % 8);
 		EXPECT_EQ(dev_ioctl(fd, variant->nr, &arg), -EINVAL);
 	}
-	/* It was the bit. */
+	/* The bit was the reason. */
 	arg = good_request(variant->nr, ctx.ctx, &nop, &value);
 	EXPECT_EQ(dev_ioctl(fd, variant->nr, &arg), 0);
 }

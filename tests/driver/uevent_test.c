@@ -30,7 +30,7 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* Such as 0000:01:00.0. */
+/* A name such as 0000:01:00.0. */
 static void pci_name(char *name, size_t room)
 {
 	char link[256];
@@ -83,7 +83,7 @@ TEST(coming_and_going_is_reported)
 	char name[64];
 
 	pci_name(name, sizeof(name));
-	/* Nor is anything else: to be unbound is no loss, though nobody may touch it any more. */
+	/* Unbinding is not a loss, though the device is no longer accessible. */
 	for (i = 0; i < 5; i++) {
 		put("/sys/bus/pci/drivers/axl/unbind", name);
 		expect(events, "remove - -");
@@ -93,9 +93,9 @@ TEST(coming_and_going_is_reported)
 }
 
 /*
- * Nobody attends to the slot: the driver finds out without help that what it reads
- * are all ones. What is put back has to be found like a new device. The last
- * test, since nobody attends to the slot from then on.
+ * Without hot-plug handling of the slot the driver finds out by itself that all reads return ones.
+ * The device that is put back has to be found like a new one. The last test, since the slot stays
+ * unhandled from then on.
  */
 TEST(loss_is_reported)
 {
@@ -121,7 +121,7 @@ TEST(loss_is_reported)
 	expect(events, "add - -");
 }
 
-/* Nobody attends to the slots from here on. */
+/* Disables hot-plug handling of the slots from here on. */
 static void detach_slots(void)
 {
 	glob_t ports;
@@ -135,7 +135,9 @@ static void detach_slots(void)
 	globfree(&ports);
 }
 
-/* The emulator reports errors only with SERR# on: firmware sees to it, a hot plug does not. */
+/*
+ * The emulator reports errors only with SERR# on, which firmware enables, but a hot plug does not.
+ */
 static void serr_on(void)
 {
 	int file = open(DEVICE "config", O_RDWR | O_CLOEXEC);
@@ -148,8 +150,8 @@ static void serr_on(void)
 }
 
 /*
- * A bus error whose reset brings nothing back: the kernel gives the device up, and
- * so do we. What was in flight is reported before.
+ * A bus error whose reset fails: the kernel gives the device up, and so does the driver. Jobs in
+ * flight are reported before.
  */
 TEST(an_error_that_does_not_end_is_a_loss)
 {
@@ -162,7 +164,10 @@ TEST(an_error_that_does_not_end_is_a_loss)
 
 	detach_slots();
 	serr_on();
-	/* On a slow machine the bus may take longer than a job has: that is not what is meant. */
+	/*
+	 * On a slow machine the bus may take longer than a job's time limit, which is not tested
+	 * here.
+	 */
 	job_timeout_ms(0);
 	cmd_wait(&blocked, 100, 1);
 	ASSERT(submit_flags(w.fd, w.ctx, 0, AXL_SUBMIT_FENCE_FD, &blocked, 1, &job) == 0);
@@ -186,7 +191,7 @@ TEST(an_error_that_does_not_end_is_a_loss)
 	EXPECT_EQ(right_result(&w), 0);
 }
 
-/* What is lost comes back by a reset, with the same file; the next loss is news again. */
+/* A lost device returns after a reset, with the same file; the next loss is reported again. */
 TEST(each_loss_is_reported_once)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The device goes while it is used: by unbinding, by removal, by an orderly
- * unplug, by surprise. First what users then see, then many times under load.
- * AXL_CYCLES sets how many.
+ * The device disappears while it is used: by unbinding, removal, an orderly unplug, or surprise.
+ * First the effect on users is tested, then many cycles under load. AXL_CYCLES sets their number.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -29,7 +28,7 @@ struct how {
 static char pci_name_[64];
 static char port_config_[PATH_MAX + 8];	/* the file of the port above */
 
-/* An open descriptor of a live device, or -1. Its number changes from time to time. */
+/* Opens a live device, whose number changes from time to time, or returns -1. */
 static int live_open(void)
 {
 	glob_t found;
@@ -56,7 +55,7 @@ static int device_nodes(void)
 	return count;
 }
 
-/* Waits for the driver to be there, or to be gone. */
+/* Waits until the driver's node exists, or is gone. */
 static int wait_nodes(int wanted)
 {
 	int i;
@@ -95,7 +94,7 @@ static void take_away(enum way way)
 	ASSERT(wait_nodes(0) == 0);
 }
 
-/* Whether the kernel has done with an empty slot: power off, and then its light. */
+/* Whether the kernel has finished with an empty slot: power off, and then its light. */
 static int slot_is_off(void)
 {
 	uint16_t off = 1 << 10 | 3 << 8, control = 0;
@@ -122,7 +121,7 @@ static void bring_back(enum way way)
 		ASSERT(write_text("/sys/bus/pci/drivers/axl/bind", pci_name_) == 0);
 		break;
 	case SURPRISE:
-		/* The emulator takes out what it finds in a slot that is being switched off. */
+		/* The emulator removes a device that it finds in a slot being switched off. */
 		for (i = 0; i < 1000 && !slot_is_off(); i++)
 			usleep(20000);
 		ASSERT(i < 1000);
@@ -132,7 +131,7 @@ static void bring_back(enum way way)
 		ASSERT(write_text("/sys/bus/pci/rescan", "1") == 0);
 		break;
 	case UNPLUG:
-		/* The emulator needs a moment to let the old one go. */
+		/* The emulator needs a moment to release the old one. */
 		for (i = 0; i < 500 && qmp_get("fault-removed") >= 0; i++)
 			usleep(20000);
 		ASSERT(qmp_plug() == 0);
@@ -173,7 +172,7 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-/* Returns once that thread sleeps in that system call; until it is known, tid is 0. */
+/* Returns once that thread sleeps in that system call; tid is 0 until it is known. */
 static void await_asleep(const _Atomic pid_t *tid, long number)
 {
 	char path[64], text[32] = "";
@@ -191,7 +190,7 @@ static void await_asleep(const _Atomic pid_t *tid, long number)
 	ASSERT(i < PATIENCE_MS);
 }
 
-/* Has no trace ring, and nothing to wait for but the end. */
+/* Has no trace ring, and only waits for the end. */
 static void *bystander(void *arg)
 {
 	struct pollfd *poller = arg;
@@ -200,7 +199,7 @@ static void *bystander(void *arg)
 	return NULL;
 }
 
-/* Who uses the device when it goes, and how: a context, buffers, rings, a job that never ends. */
+/* A user of the device when it disappears: a context, buffers, rings, a job that never ends. */
 struct user {
 	struct victim v;	/* waits for the job */
 	pthread_t thread;
@@ -255,11 +254,11 @@ static void use_device(struct user *u)
 	u->other = (struct pollfd){ .fd = live_open(), .events = POLLIN };
 	ASSERT(u->other.fd >= 0);
 	ASSERT(pthread_create(&u->watcher, NULL, bystander, &u->other) == 0);
-	/* One that comes too late finds the device gone and leaves no record of a wait. */
+	/* A wait that begins too late finds the device gone and leaves no record. */
 	await_asleep(&u->v.tid, SYS_ioctl);
 }
 
-/* Who waits or polls wakes up, and the fence says that the job was canceled. */
+/* Waiters and pollers wake up, and the fence says that the job was canceled. */
 static void expect_woken(struct user *u)
 {
 	struct axl_fence_status status;
@@ -272,7 +271,7 @@ static void expect_woken(struct user *u)
 	close(u->other.fd);
 	files[0] = (struct pollfd){ .fd = u->v.fd, .events = POLLIN };
 	files[1] = (struct pollfd){ .fd = u->job.fence_fd, .events = POLLIN };
-	/* The node goes first, then what is left in flight ends. */
+	/* The node disappears first, then jobs in flight end. */
 	EXPECT_EQ(poll(files + 1, 1, PATIENCE_MS), 1);
 	EXPECT_EQ(poll(files, 2, 0), 2);
 	EXPECT(files[0].revents & POLLHUP);
@@ -293,7 +292,7 @@ static void expect_calls_refused(struct user *u)
 	       MAP_FAILED);
 }
 
-/* What is mapped stays. */
+/* Mappings stay valid. */
 static void expect_mappings_kept(struct user *u)
 {
 	EXPECT_EQ(u->map[12345], 77);
@@ -318,7 +317,7 @@ TEST_VARIANTS(users_are_notified, struct how, { "unbind", UNBIND }, { "remove", 
 
 	remember_name();
 	use_device(&u);
-	/* A hot plug may take longer than a job has on a slow machine. */
+	/* On a slow machine a hot plug may take longer than a job's time limit. */
 	job_timeout_ms(0);
 	take_away(variant->way);
 
@@ -332,7 +331,7 @@ TEST_VARIANTS(users_are_notified, struct how, { "unbind", UNBIND }, { "remove", 
 	ASSERT(fd >= 0);
 	ASSERT(ctx_create(fd, 1, 0, &ctx) == 0);
 	EXPECT_EQ(submit_wait(fd, ctx.ctx, 0, &nop, 1), 0);
-	/* The old one still says the same. */
+	/* The old file still returns the same error. */
 	EXPECT_EQ(dev_ioctl(u.v.fd, AXL_IOCTL_INFO, &info), -ENODEV);
 	EXPECT_EQ(u.map[12345], 77);
 	munmap(u.map, 1 << 20);
@@ -349,23 +348,23 @@ static int stop_;
 static long rounds_[8];
 static int mapped_;	/* clients that have a ring mapped and submit jobs */
 
-/* Who pays for what this thread opens from now on: root or one of three, who come and go. */
+/* The user who is charged for files that this thread opens: root or one of three, in turn. */
 static void pay_as(unsigned int seed)
 {
 	enum { SOMEBODY = 60001 };
 
-	/* The real id, of this thread alone; the effective one may still do everything. */
+	/* Sets the real id of this thread only; the effective one keeps its rights. */
 	ASSERT(syscall(SYS_setresuid, seed % 4 ? SOMEBODY + seed % 4 : 0, 0, 0) == 0);
 }
 
-/* Maps the context's ring, or the driver's own, as `ring` then says. */
+/* Maps the context's ring, or the driver's own; `ring` says which. */
 static void *open_ring(int fd, unsigned int seed, struct axl_trace_open *ring)
 {
 	struct axl_trace_open own = { .size = sizeof(own), .log2_records = 6,
 				      .ring = AXL_TRACE_RING_DRIVER, .watermark = 1 };
 	void *header = MAP_FAILED;
 
-	/* One in four tries for the driver's own, which has one reader. */
+	/* One in four tries the driver's own ring, which has one reader. */
 	if (seed % 4 == 1 && dev_ioctl(fd, AXL_IOCTL_TRACE_OPEN, &own) == 0) {
 		*ring = own;
 		header = mmap(NULL, own.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -375,7 +374,7 @@ static void *open_ring(int fd, unsigned int seed, struct axl_trace_open *ring)
 	return header;
 }
 
-/* Jobs of copies, as many as the device lets through, with what else a client asks. */
+/* Submits jobs of copies while the device accepts them, and makes a client's other requests. */
 static void submit_copies(int fd, uint32_t ctx, uint32_t host, uint32_t device)
 {
 	struct axl_clock_sample sample = { .size = sizeof(sample) };
@@ -407,7 +406,7 @@ static void submit_copies(int fd, uint32_t ctx, uint32_t host, uint32_t device)
 	}
 }
 
-/* One life of a client, as far as the device lets it. Returns what it read from mappings. */
+/* One life of a client, until the device ends it. Returns what it read from mappings. */
 static int client(unsigned int seed)
 {
 	struct axl_trace_open ring = { .size = sizeof(ring), .ring = AXL_TRACE_RING_CTX,
@@ -491,11 +490,11 @@ TEST_VARIANTS(under_load, struct how, { "unbind", UNBIND }, { "remove", REMOVE }
 	long total = 0;
 
 	remember_name();
-	/* All of them, if there is a tracefs. */
+	/* All tracepoints, if there is a tracefs. */
 	write_text("/sys/kernel/tracing/events/axl/enable", "1");
 	for (i = 0; i < 8; i++)
 		ASSERT(pthread_create(&threads[i], NULL, load_thread, &rounds_[i]) == 0);
-	/* Removal shall not wait its turn behind eight that keep the processors busy. */
+	/* Removal must not wait for the eight clients that keep the processors busy. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	for (i = 0; i < count; i++) {
 		usleep(1000 + 3000 * (i % 7));

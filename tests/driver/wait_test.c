@@ -26,7 +26,7 @@ static struct world world_open(uint32_t queues)
 	return w;
 }
 
-/* A job on queue 0 that waits until release() ran. */
+/* Submits a job on queue 0 that waits for release(). */
 static uint64_t submit_blocked(const struct world *w, uint32_t flags, struct axl_submit *job)
 {
 	struct axl_desc cmd = cmd_nop(AXL_ENGINE_VECTOR);
@@ -94,7 +94,7 @@ TEST(deadline_is_kept)
 	EXPECT_EQ(dev_ioctl(w.fd, AXL_IOCTL_WAIT, &end), -ETIMEDOUT);
 	release(&w);
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, PATIENCE_MS, &end), 0);
-	/* A deadline in the past does not matter for what is done. */
+	/* A deadline in the past does not matter for a completed job. */
 	EXPECT_EQ(wait_seq(w.fd, w.ctx, 0, seq, 0, &end), 0);
 }
 
@@ -127,7 +127,7 @@ static void on_signal(int signal)
 	signals_++;
 }
 
-/* Deadlines are absolute: a call that signals make start over again ends when it should. */
+/* Deadlines are absolute: a call that signals restart ends in time. */
 TEST(signals_do_not_put_off_a_deadline)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

@@ -163,7 +163,7 @@ static void *client(void *arg)
 			c->lost++;
 			if (ctx_destroy(w.fd, w.ctx))
 				c->unexpected = -EBADF;
-			/* No new one before the device is back. */
+			/* No new context before the device is back. */
 			while ((err = ctx_create(w.fd, 2, 0, &ctx)) == -EIO) {
 				c->refused++;
 				usleep(1000);
@@ -212,7 +212,7 @@ int uevents_open(void)
 	return fd;
 }
 
-/* The value of a key in a message, NULL when it has none. */
+/* The value of a key in a message, NULL if missing. */
 static const char *uevent_value(const char *message, ssize_t bytes, const char *key)
 {
 	const char *at = message, *end = message + bytes;
