@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the analysis suite: what is run, with which properties, and what came of it."""
+"""Cases of the analysis suite: programs, properties and results."""
 
 import json
 import os
@@ -15,7 +15,7 @@ ACCELTRACE = f"{BIN}/acceltrace"
 CASES_A_GUEST = 25
 STEP = 1.25
 
-# A device as it is unless set otherwise; of pcie-bandwidth that of its link.
+# The device's defaults; pcie-bandwidth is that of its link.
 DEFAULTS = {"pcie-bandwidth": 15754, "pcie-latency-ns": 600, "pcie-tags": 64,
             "dram-bandwidth": 32000, "dram-latency-ns": 60, "dram-miss-ps": 28000,
             "dram-conflict-ps": 45000, "dram-rrd-ps": 5000, "scratch-bandwidth": 256000,
@@ -28,11 +28,11 @@ LESS = {"pcie.latency": ["pcie-latency-ns"], "dram.latency": ["dram-latency-ns"]
         "dram.rowcost": ["dram-miss-ps", "dram-conflict-ps", "dram-rrd-ps"],
         "dispatch": ["dispatch-ns"]}
 RESOURCES = [*MORE, *LESS]
-# Runs by which the host's own are tried, besides one with calls as dear as they are but measured
-# (submit_knob.h): submission cannot be made cheaper, so that what 1 - 1 / STEP more of its cost
-# adds is taken for what as much less of it saves; nor waking, but who polls has none of it.
-# A run in which all else is STEP times as slow is one in which the host's own cost is as much
-# cheaper, in time that passes STEP times as fast: submission alone gains no more.
+# Runs that measure the host's own costs, besides one with unchanged but measured calls
+# (submit_knob.h). Submission cannot be made cheaper, so the time that 1 - 1 / STEP more of its cost
+# adds stands for the time that as much less of it saves. Waking cannot either, but a polling
+# program does not wake up. A run in which everything else is STEP times as slow stands for a
+# cheaper host in time that passes STEP times as fast; submission alone cannot gain more.
 HOST_RUNS = {"base": "--submit-cost 1", "submit": f"--submit-cost {2 - 1 / STEP:g}",
              "poll": "--submit-cost 1 --poll"}
 PARTS = ["matrix", "vector", "dram", "rows", "scratch", "copy-in", "copy-out", "latency",
@@ -41,20 +41,20 @@ OTHER_DEVICES = [{}, {}, {}, {"pcie-tags": 8}, {"pcie-tags": 16, "pcie-latency-n
                  {"pcie-latency-ns": 2500}, {"dram-bandwidth": 8000}, {"scratch-bandwidth": 64000},
                  {"matrix-rate": 300}, {"vector-rate": 300}, {"dispatch-ns": 500},
                  {"pcie-bandwidth": 3938}, {"dram-latency-ns": 300}]
-# What limits a program seldom, and devices on which it may.
+# Limiters that are rare, and devices on which they may occur.
 SELDOM = [("dram-latency", {"dram-latency-ns": 400}), ("dispatch", {"dispatch-ns": 500}),
           ("copy-in", {"pcie-tags": 8, "pcie-latency-ns": 1500}), ("sync", {}), ("submit", {}),
           ("dram-latency", {"dram-latency-ns": 1000})]
 
 
 def plan_line(ident, how, properties, command):
-    """One of a guest's plan."""
+    """A line of the guest's plan."""
     words = " ".join(f"{name}={value}" for name, value in properties.items())
     return f"{ident}|{how}|{words}|{command}\n"
 
 
 class Change:
-    """One run with something changed."""
+    """A run with one property changed."""
 
     def __init__(self, ident, key, factor):
         self.ident, self.key, self.factor = ident, key, factor
@@ -103,7 +103,7 @@ class Case:
                         f"{self.command} --faster-host {1 / STEP}")
 
     def plan(self):
-        # The first run finds the caches cold.
+        # The first run has cold caches.
         yield plan_line(f"{self.ident}-warm", "plain", self.properties, self.command)
         yield plan_line(f"{self.ident}-plain", "plain", self.properties, self.command)
         yield plan_line(self.ident, "record", self.properties, self.command)
@@ -113,7 +113,7 @@ class Case:
         yield from self.host_plan()
 
     def true_gains(self):
-        """By how much of the run each resource at STEP made it shorter."""
+        """For each resource at STEP, the share of the run that it saved."""
         gains = {change.key: 1 - change.region_ns / self.region_ns for change in self.changes
                  if change.factor == STEP and change.region_ns}
         base_ns = self.host_ns["base"]
@@ -155,23 +155,25 @@ class TwinCase:
         self.advice = report["advice"]
 
 
-# A healthy run's part, the resource that does its work, and how slow that one may be.
+# The part of a healthy run, the resource that does its work, and the range of its speed.
 HEALTHY_PARTS = {"matrix": ("matrix.rate", 150, 1000), "vector": ("vector.rate", 150, 1000),
                  "scratch": ("scratchpad", 32000, 256000),
                  "dram": ("dram.bandwidth", 4000, 32000),
                  "copy-in": ("pcie.bandwidth", 1000, 8000),
                  "copy-out": ("pcie.bandwidth", 1000, 8000)}
-# Of all else there is plenty.
+# All other resources are ample.
 PLENTY = {"pcie-bandwidth": 15754, "pcie-latency-ns": 40, "pcie-tags": 1024,
           "dram-bandwidth": 2000000, "dram-latency-ns": 4, "dram-miss-ps": 500,
           "dram-conflict-ps": 800, "dram-rrd-ps": 100, "scratch-bandwidth": 8000000,
           "matrix-rate": 20000, "vector-rate": 20000, "dispatch-ns": 4}
-# Advice that asks for less work of that resource: what is left to gain does not bound it.
+# Advice to reduce the resource's work, which the remaining time does not bound.
 LESS_WORK = {"rows", "fusion", "link"}
 
 
 class HealthyCase:
-    """One resource does nearly all of it: nothing that leaves its work as it is can gain much."""
+    """One resource does nearly all of the work, so advice that keeps the work the same cannot gain
+    much.
+    """
 
     def __init__(self, number, seed):
         source = random.Random(f"healthy/{seed}/{number}")
@@ -208,7 +210,7 @@ class HealthyCase:
         return 1 - (1 - self.faster_ns / self.region_ns) / (1 - 1 / STEP)
 
     def false_alarms(self):
-        """Advice that promises more than all of the rest, and asks for no less work."""
+        """Advice that promises more than all of the rest, without reducing the work."""
         return [row for row in self.advice
                 if row["kind"] not in LESS_WORK and row["share"] > self.rest() + 0.01]
 
@@ -235,7 +237,7 @@ def command_of(parts, overlap, sync):
 
 
 def by_part():
-    """One case for each part: 60 us of it beside 25 us of two others."""
+    """One case per part: 60 us of it together with 25 us of two others."""
     for number, part in enumerate(PARTS):
         others = [PARTS[(number + 3) % 9], PARTS[(number + 5) % 9]]
         parts = {part: 60, **{other: 25 for other in others if other != part}}
@@ -306,7 +308,8 @@ def read_case(folder, case):
         return
     case.limiter = answer["limiter"]
     case.replay_error = case.limiter["replay_error"]
-    # A run begins with the first call that submits: what the program computes before is in its own
+    # A run begins with the first call that submits: earlier computations of the program are in its
+    # own time, but in no prediction.
     # time, and in no prediction.
     outside_ns = region_of(folder, case.ident) - answer["recorded_ns"]
     for change in case.changes:
@@ -318,7 +321,7 @@ def read_case(folder, case):
 
 
 def run_guest(cases, keep=None):
-    """Runs them all in one guest; or takes what KEEP has left in FROM."""
+    """Runs all cases in one guest, or takes the results that KEEP left in FROM."""
     if os.environ.get("FROM"):
         for case in cases:
             read_case(f"{os.environ['FROM']}/out", case)
@@ -347,7 +350,7 @@ def run_guest(cases, keep=None):
             if case.error and done.returncode != 0:
                 case.error += f"; the guest: {done.stderr[-500:]}"
         if keep:
-            # Of the guests, one after the other: all of their outputs, the last one's plan.
+            # Several guests in sequence: all of their outputs, and the plan of the last one.
             shutil.copytree(folder, keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("qmp"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,7 @@ done
 [ -n "$port" ] || exit 1
 exec 4<>"$port"
 
-# ask TEXT: one command; its answer is the next line with "return" or "error".
+# ask TEXT: sends one command; its answer is the next line with "return" or "error".
 ask() {
 	echo "$1" >&4
 	while read -r line <&4; do
@@ -30,7 +30,7 @@ ask() {
 	return 1
 }
 
-# What is set already is not asked for again.
+# Properties that are already set are not sent again.
 known=' '
 set_properties() {
 	for pair in $1; do
@@ -48,8 +48,8 @@ set_properties() {
 }
 
 ask '{"execute":"qmp_capabilities"}' || exit 1
-# Files come from the host in its time, while the guest's idle time is skipped: a daemon that is read
-# for the first time may seem not to start.
+# The host provides files in its own time, while the guest's idle time is skipped, so a daemon that
+# is read for the first time may seem not to start.
 for attempt in 1 2 3; do
 	acceltrace record -q -o /tmp/warm.atrace -- true 2>/tmp/warm.err && break
 	echo "warming up, attempt $attempt: $(cat /tmp/warm.err)" >&2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the analysis suite: phases found in the jobs against what the program says it did."""
+"""Cases of the analysis suite: phases found in the jobs against the program's actual phases."""
 
 import csv
 import subprocess
@@ -13,7 +13,7 @@ def transformer(name, words, *, tokens=16, prompt=16):
             f"axl-transformer --no-check --prompt {prompt} --tokens {tokens} {words}".strip())
 
 
-# Name and command. A prompt of one token is a round as any other (docs/analysis.md).
+# Name and command. A prompt of one token is an ordinary round (docs/analysis.md).
 TRANSFORMERS = [
     *[transformer(f"tokens-{tokens}", "", tokens=tokens) for tokens in (1, 2, 3, 4, 5, 8, 40)],
     *[transformer(f"prompt-{prompt}", "", prompt=prompt) for prompt in (2, 3, 5, 64)],
@@ -35,7 +35,7 @@ def synth(name, words, rounds=12):
     return f"synth-{name}", f"axl-synth --rounds {rounds} {words}", rounds
 
 
-# Those without ranges: name, command, rounds (0: nothing that repeats and computes).
+# Programs without ranges: name, command, rounds (0: nothing that repeats and computes).
 SYNTHS = [
     synth("one", "--parts matrix:60,copy-in:30"),
     synth("overlap", "--parts matrix:60,copy-in:30,copy-out:20 --overlap"),
@@ -56,14 +56,14 @@ COPIES = [
 
 
 
-# Ranges of the transformer, and what they should be found as; "decode N" is one for each token.
+# Ranges of the transformer, and the phase that each should be; "decode N" is one per token.
 NAMES = {"upload": "load", "prefill": "prefill", "decode": "decode"}
-# Of the run: how far an edge may be off.
+# The tolerance of an edge, as a share of the run.
 NEAR = 0.01
 
 
 class PhaseCase:
-    """A program's phases by its ranges, or what is known of it, and those that were found."""
+    """A program's phases by its ranges, or from its parameters, and the phases that were found."""
 
     def __init__(self, ident, command, rounds=None):
         self.ident, self.command, self.rounds = ident, command, rounds
@@ -94,7 +94,9 @@ class PhaseCase:
 
     @staticmethod
     def by_ranges(trace):
-        """From where the one before was finished until all that it submitted is complete."""
+        """A phase lasts from the end of the previous one until everything it submitted is
+        complete.
+        """
         tables = {}
         with tempfile.TemporaryDirectory(prefix="phases-") as folder:
             subprocess.run([ACCELTRACE, "export", trace, "--format", "csv", "-o", folder],
@@ -118,7 +120,7 @@ class PhaseCase:
                 expected[-1] = (kind, expected[-1][1] + 1, expected[-1][2], done - run_begin)
             else:
                 expected.append((kind, 1, begin - run_begin, done - run_begin))
-        # Copies to the device are no rounds.
+        # Copies to the device are not rounds.
         return [(kind, 0 if kind == "load" else rounds, begin, end)
                 for kind, rounds, begin, end in expected]
 

@@ -7,11 +7,10 @@
 # START is AXL_START for the program (tests/workloads/common/region.h).
 set -u
 plan=$1 out=$2
-# The kernel looks for pages to make huge ones of once in ten seconds, which takes 7 ms from
-# whichever run is on then.
+# khugepaged scans every ten seconds, which takes 7 ms from the run that is active then.
 echo 100000000 >/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs
 
-# Lines in a program's output: with that many it has been through so many repetitions.
+# Waits for N lines of a program's output, one per repetition.
 wait_for_lines() { # FILE N
 	tries=0
 	while [ "$(wc -l <"$1")" -lt "$2" ] && [ $tries -lt 3000 ]; do
@@ -20,8 +19,8 @@ wait_for_lines() { # FILE N
 	done
 }
 
-# Four repetitions in one process: two before anybody records it, one that is recorded, and
-# one after the recording has ended.
+# Four repetitions in one process: two before a recording, one recorded, and one after the recording
+# has ended.
 detach() { # ID COMMAND...
 	id=$1
 	shift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of programs in one guest, recorded and not, and what the device's truth log says of each."""
+"""Runs of programs in one guest, recorded and not, with their times in the device's truth log."""
 
 import bisect
 import json
@@ -17,7 +17,7 @@ PERIOD_MS = 100
 
 
 class Run:
-    """One program, run once."""
+    """One run of a program."""
 
     def __init__(self, ident, name, mode, phase_ms, command, period_ms=PERIOD_MS):
         self.ident, self.name, self.mode, self.phase_ms = ident, name, mode, phase_ms
@@ -34,7 +34,7 @@ class Run:
         return self.regions[-1]["region_ns"]
 
     def how(self, options):
-        # Everything on is what `acceltrace record` does by default.
+        # Everything on is the default of `acceltrace record`.
         return {PLAIN: "plain", FULL: options.get(FULL, "--counter-period 1ms"),
                 LOW: "--overhead low"}.get(self.mode, self.mode)
 
@@ -46,7 +46,7 @@ class Run:
 
 
 def union(spans):
-    """Sorted, disjoint spans covering the same."""
+    """Sorted, disjoint spans that cover the same time."""
     result = []
     for begin, end in sorted(spans):
         if result and begin <= result[-1][1]:
@@ -57,7 +57,7 @@ def union(spans):
 
 
 def common(first, second):
-    """How long both lists of disjoint spans hold at once."""
+    """The total time in which both lists of disjoint spans overlap."""
     total = i = j = 0
     while i < len(first) and j < len(second):
         total += max(0, min(first[i][1], second[j][1]) - max(first[i][0], second[j][0]))
@@ -119,7 +119,7 @@ def report_of(trace):
 
 
 def read_run(folder, run):
-    """What a run left behind."""
+    """Reads the files that a run has written."""
     def text(suffix):
         path = f"{folder}/{run.ident}.{suffix}"
         if not os.path.exists(path):
@@ -148,7 +148,7 @@ def read_run(folder, run):
 
 
 def run_guest(runs, options=None, vm=("--icount",), keep=None, timeout_s=1800):
-    """Runs them one after the other in one sealed guest. keep: a folder for the traces."""
+    """Runs them in sequence in one sealed guest. keep: a folder for the traces."""
     folder = tempfile.mkdtemp(prefix="collection-")
     try:
         out = f"{folder}/out"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tracers beside ours, in one run: events of a program natively (nanoseconds, and
-instructions by callgrind), events of the driver in the guest, and the floors of both."""
+"""Compares other tracers with this one in the same run: events of a program natively (nanoseconds,
+and instructions by callgrind), events of the driver in the guest, and the lower bounds of both.
+"""
 
 import glob
 import json
@@ -20,7 +21,7 @@ PACKAGES = ("lttng-tools", "liblttng-ust-dev", "trace-cmd", "linux-perf", "valgr
 
 
 def install():
-    """The other tools, from Debian; what cannot be had is left out and said so."""
+    """The other tools, from Debian packages; missing ones are reported and omitted."""
     missing = [name for name in PACKAGES if subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Status}", name], capture_output=True, text=True,
         check=False).stdout != "installed"]
@@ -37,7 +38,7 @@ def install():
 
 
 class Program:
-    """tests/bench/user_events, built where it can find the library."""
+    """tests/bench/user_events, built where the library is found."""
 
     def __init__(self, folder):
         self.path = f"{folder}/user_events"
@@ -52,7 +53,7 @@ class Program:
             subprocess.run(words, check=True)
 
     def times(self, kind, count, rounds=5, env=None):
-        """The best of several, for the machine may be busy."""
+        """The best of several runs, because the machine may be busy."""
         best = {}
         for _ in range(rounds):
             done = subprocess.run([self.path, kind, str(count)], check=True, capture_output=True,
@@ -63,7 +64,7 @@ class Program:
         return best
 
     def instructions(self, kind, env=None):
-        """Of one event: what a thousand more of them add."""
+        """Instructions per event: the difference that a thousand more events make."""
         counted = []
         for count in (2000, 6000):
             done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
@@ -74,7 +75,7 @@ class Program:
 
 
 class LttngSession:
-    """A session daemon of our own, which ends with us."""
+    """A private session daemon, which ends with this process."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -101,7 +102,7 @@ class LttngSession:
 
 
 def floors(suite, program, count):
-    """What nothing can be cheaper than, in this run."""
+    """Lower bounds of any tracer in this run."""
     nothing = program.times("nothing", count)
     for kind, text in (("rdtsc", "bare rdtsc"), ("clock", "vDSO clock_gettime"),
                        ("syscall", "null system call"), ("memcpy", "memcpy of 4 KiB")):
@@ -111,7 +112,9 @@ def floors(suite, program, count):
 
 
 def ring_event(suite):
-    """Ours through shared memory, by tests/bench/rings' program: (ns, instructions)."""
+    """This tracer through shared memory, by the program of tests/bench/rings: (ns,
+    instructions).
+    """
     program = f"{bench.REPO}/build/test/axl-ring-cost"
     ns = min(float(subprocess.run([program, "10000000", "pair"], check=True, capture_output=True,
                                   text=True).stdout.split()[0]) for _ in range(5))
@@ -153,7 +156,7 @@ def user_events(suite):
 
 
 def tracepoints():
-    """Those that the daemon uses; the source is the list of its programs."""
+    """The tracepoints that the daemon uses, from the source of its programs."""
     with open(f"{bench.REPO}/daemon/bpf/driver.bpf.h", encoding="ascii") as file:
         names = set(re.findall(r'SEC\("(?:raw_tp|tp_btf|raw_tracepoint)/(axl_\w+)"\)', file.read()))
     events = []
@@ -170,7 +173,7 @@ WAYS = {"raw_tp": "by a BPF program on a raw tracepoint, as the daemon's are",
 
 
 def driver_events(suite):
-    # What begins and ends a recording differs by a million instructions from one to the next.
+    # Beginning and ending a recording varies by a million instructions.
     few, many, times = (500, 20500, 3) if bench.QUICK else (500, 40500, 5)
     perf = next(iter(sorted(glob.glob("/usr/bin/perf_*"), reverse=True)), "/usr/bin/perf")
     folder = tempfile.mkdtemp(prefix="collection-")

@@ -3,21 +3,22 @@
 #
 # In the guest: sh collection_tools_guest.sh FOLDER PERF FEW MANY TIMES TRACEPOINT... Runs
 # axl-observed with FEW and MANY launches, TIMES times, under each tool that records the driver's
-# tracepoints, and writes "TOOL LAUNCHES NS STATUS": how long the processor worked, from the tool's
-# start until its file is closed. Before that, what each way into a tracepoint costs ("WAY NS").
+# tracepoints, and writes "TOOL LAUNCHES NS STATUS": the processor's busy time from the tool's start
+# until its file is closed. Before that it writes the cost of each way to attach to a tracepoint
+# ("WAY NS").
 set -u
 out=$1 perf=$2 few=$3 many=$4 times=$5
 shift 5
 tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || mount -t tracefs tracefs $tracing
 
-# Without what the only processor was idle, which is most of a recording's beginning and end.
+# Busy time of the only processor; it is idle for most of a recording's beginning and end.
 now() {
 	awk '/^now at/ && !now { now = $3 } /idle_sleeptime/ { idle = $3 }
 		END { printf "%.0f\n", now - idle }' /proc/timer_list
 }
 
-# Every tracepoint, with an option before each.
+# each: every tracepoint, with an option before it.
 each() { # OPTION PREFIX TRACEPOINT...
 	option=$1 prefix=$2
 	shift 2

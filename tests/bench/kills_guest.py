@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """In a guest with a device: kills the daemon at random moments of recordings of the transformer.
-kills_guest.py FOLDER COUNT SEED leaves the traces and a line for each kill:
-its number and time, whether the program ran yet, and the program's status."""
+kills_guest.py FOLDER COUNT SEED leaves the traces and prints a line for each kill: its number and
+time, whether the program was running, and the program's status.
+"""
 
 import os
 import random
@@ -16,7 +17,7 @@ from recording import REPO, Recording  # noqa: E402
 
 WORKLOAD = [os.path.join(REPO, "build", "bin", "axl-transformer"), "--no-check",
             "--tokens", "230", "--layers", "2", "--dim", "64", "--ffn", "128"]
-# Longer than the latest kill.
+# Runs longer than the latest kill.
 PROGRAM = 'read x; for i in 1 2 3 4 5; do "$@" || exit 1; done'
 
 
@@ -37,7 +38,7 @@ def main():
             recording.daemon.kill()
             running = app.poll() is None
             recording.daemon.communicate()
-            # What it traced goes on as if nothing had been.
+            # The traced program must continue unaffected.
             print(number, killed_ns, int(running), app.wait(), flush=True)
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the device's model costs the host: wall time of axl-transformer on a device with the full
-model and its trace unit on (all classes, counters each ms, nobody reading), over that on one with
-the functional model and no trace; both devices in one guest, in turn. Under icount time in which
-the guest waits takes no time, so this is the cost of emulation and not the modelled device's own
-time. Prints one JSON object on the last line. QUICK=1: fewer runs."""
+"""The cost of the device's model on the host: wall time of axl-transformer on a device with the
+full model and its trace unit on (all classes, counters each ms, without a reader), divided by that
+on one with the functional model and no trace. Both devices are in one guest and run in turn. Under
+icount the guest's waiting takes no time, so this is the cost of emulation and not the modelled
+time. Prints one JSON object on the last line. QUICK=1: fewer runs.
+"""
 
 import json
 import os
@@ -16,8 +17,8 @@ import tempfile
 REPO = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PAIRS = 10 if os.environ.get("QUICK") == "1" else 30
 WARM_UP = 2
-# The host's clock, which the guest cannot see, is in the times of the files that it makes. The ring
-# is there before and after, as a daemon's is: the time is the workload's.
+# The times of created files show the host's clock, which the guest cannot read. The ring exists
+# before and after the run, like a daemon's, so the time is that of the workload.
 GUEST = """
 cd "$1"
 pair=0
@@ -33,7 +34,7 @@ cp /tmp/on on
 
 
 def took_ms(share, run):
-    """How long a run took."""
+    """The duration of a run."""
     begin, end = (os.stat(os.path.join(share, f"{run}.{i}")).st_mtime_ns for i in (0, 1))
     return (end - begin) / 1e6
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest whose power is cut: records calls onto its disk and says what time it is.
-power_guest.py [SECONDS]: its kernel panics so long after the first of them."""
+"""Runs in the guest whose power is cut: records calls onto its disk and prints the time.
+power_guest.py [SECONDS]: its kernel panics that long after the first of them.
+"""
 
 import os
 import subprocess
@@ -31,7 +32,7 @@ def main():
         while True:
             print(time.monotonic_ns(), flush=True)
             time.sleep(0.002)
-    # What is printed last may be lost with the kernel: its end is said while it has time.
+    # The last output may be lost with the kernel, so the end is announced in advance.
     end_ns = time.monotonic_ns() + int((0.3 + float(sys.argv[1])) * 1e9)
     print(end_ns, flush=True)
     while time.monotonic_ns() < end_ns:

@@ -33,7 +33,7 @@ until [ -b /dev/nvme0n1 ]; do
 	[ $((tries += 1)) -lt 600 ] || exit 1
 	sleep 0.05
 done
-# load NAME [COMMAND...]
+# load NAME [COMMAND...]: runs fio with the command as a prefix.
 load() {
 	name=$1
 	shift

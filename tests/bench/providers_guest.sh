@@ -12,7 +12,8 @@ until [ -b /dev/nvme0n1 ] && [ -b /dev/nvme1n1 ]; do
 	sleep 0.05
 done
 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
-# load NAME ENGINE [COMMAND...]: fio, as the command's own; its figures are in NAME.json.
+# load NAME ENGINE [COMMAND...]: runs fio with the command as a prefix; its results are in
+# NAME.json.
 disk=0
 load() {
 	name=$1 engine=$2
@@ -22,7 +23,7 @@ load() {
 		--ioengine=$engine --thread --size=256M --number_ios="$reads" --randseed=7 \
 		--percentile_list=10:50:99 --output-format=json --output="$name.json" || exit 1
 }
-# record NAME OPTION...
+# record NAME OPTION...: the command that records into NAME.
 record() {
 	name=$1
 	shift
@@ -37,9 +38,9 @@ cat /sys/block/nvme0n1/stat >after
 load calls psync record calls --device file-io --
 load low psync record low --overhead low --
 load again psync
-# Polled: next to nothing lies between the driver and fio.
+# Polled I/O, so that next to nothing is between the driver and fio.
 load polled 'io_uring --hipri' record polled --
-# The disk that takes its time.
+# The slow disk.
 [ "$(tr -d ' ' </sys/class/nvme/nvme1/serial)" = 2 ] || exit 1
 disk=1
 load slow psync record slow --

@@ -25,9 +25,9 @@ using proto::Packet;
 
 using Values = std::vector<uint64_t>;
 
-constexpr size_t kRoom = 64;  // the writer fills up its arrays behind the last row
+constexpr size_t kRoom = 64;  // the writer pads its arrays after the last row
 
-// A column by value; differences are added up.
+// A column by value; delta columns are summed up.
 Values ValuesOf(const Message& batch, const FieldDescriptor* field, size_t rows) {
   const auto& r = *batch.GetReflection();
   Values values(rows);
@@ -51,7 +51,7 @@ Values ValuesOf(const Message& batch, const FieldDescriptor* field, size_t rows)
   return values;
 }
 
-// COLUMN_FETCHED_TICKS of fetched_ticks_delta.
+// Finds COLUMN_FETCHED_TICKS for fetched_ticks_delta.
 bool ColumnOf(std::string name, Block::Column* column) {
   const std::string delta = "_delta";
   if (name.ends_with(delta)) name.resize(name.size() - delta.size());
@@ -91,7 +91,7 @@ class Writer {
   void Finish() { writer_.Finish(); }
 
  private:
-  // Its buffers are those of the largest block.
+  // Its buffers grow to the largest block, so it is reused.
   inline static thread_local stream::BlockWriter writer_;
   Block& block_;
   size_t rows_;
@@ -122,7 +122,7 @@ uint32_t PutStalls(const proto::CommandBatch& batch, size_t rows, Writer* writer
   return static_cast<uint32_t>(stalls);
 }
 
-// A row for each job, of the events that are recorded of it.
+// One row for each job, from its recorded events.
 std::vector<std::map<Block::Column, uint64_t>> HostRows(const HostBatch& batch, size_t rows) {
   std::map<std::pair<uint64_t, uint64_t>, std::map<Block::Column, uint64_t>> jobs;
   std::map<std::string, Values> columns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches as blocks of packed columns.
+// Converts batches to blocks of packed columns and back.
 #ifndef TESTS_DAMAGE_BLOCKS_H_
 #define TESTS_DAMAGE_BLOCKS_H_
 
@@ -8,13 +8,14 @@
 
 namespace acceltrace::test {
 
-// A batch of commands, jobs or host events becomes a block that says the same (of host events:
-// those of jobs). The modes of its columns are as the writer likes, or random. False: none that
-// a block can hold, the packet is as it was.
+// Turns a batch of commands, jobs or host events into an equivalent block (only the jobs' host
+// events). The modes of its columns are the writer's choice, or random. Returns false and leaves
+// the packet unchanged if a block cannot hold it.
 bool ToBlock(proto::Packet* packet, Random* random);
-// A sound block, or what is packed soundly, becomes its batch.
+// Turns a valid block, or a valid packed body, into its batch.
 bool FromBlock(proto::Packet* packet);
-// A block or another body is packed. False: there is nothing to gain, the packet is as it was.
+// Packs a block or another body. Returns false and leaves the packet unchanged if it would not
+// shrink.
 bool Pack(proto::Packet* packet);
 
 }  // namespace acceltrace::test

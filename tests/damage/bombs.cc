@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small traces made to cost much: memory of no verb may go beyond 64 MB and eight times the file,
-// and none may take longer than 5 s of a CPU.
+// Small traces that are designed to be expensive: no command may use more memory than 64 MB plus
+// eight times the file, or take longer than 5 s of CPU time.
 //
 //   tap-bombs [BYTES [FIRST SEED [COUNT [NAME]]]]
-//     default: 120000 1 24, for the test suite; NAME: of one bomb all seeds
+//     default: 120000 1 24, for the test suite; NAME: all seeds of one bomb
 //   tap-bombs write NAME BYTES SEED FILE        for the programs themselves
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ constexpr size_t kProgramBytes = size_t{16} << 20;  // what the program itself i
 constexpr double kMaxSeconds = 5;
 constexpr int kRefused = 3;  // exit status
 
-// A sound trace of one job, to hang things on.
+// A valid trace of one job, to which rows are added.
 std::vector<Packet> Base() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -70,8 +70,8 @@ void SetNumber(google::protobuf::Message* batch, const FieldDescriptor* field, u
   }
 }
 
-// The columns of a batch that have a number for each row: the first one, and others until they
-// are as many as a row must have bytes.
+// The columns of a batch that have a number for each row: the first one, and others until there are
+// as many as the minimum number of bytes per row.
 std::vector<const FieldDescriptor*> ColumnsOf(const google::protobuf::Descriptor& batch,
                                               size_t least, Random* random) {
   std::vector<const FieldDescriptor*> columns, others;
@@ -89,7 +89,7 @@ std::vector<const FieldDescriptor*> ColumnsOf(const google::protobuf::Descriptor
   return columns;
 }
 
-// What makes rows cost most: few are alike, jobs are as many as are let through.
+// Values that make rows most expensive: few are equal, and jobs are as many as allowed.
 uint64_t ValueOf(const FieldDescriptor& field, Packet::BodyCase kind, size_t row, size_t bytes,
                  bool counts, Random* random) {
   const std::string& name = field.name();
@@ -117,7 +117,7 @@ void AddBatch(Packet::BodyCase kind, size_t bytes, Random* random, std::vector<P
   const size_t least = stream::LeastRowBytes(kind);
   const auto columns = ColumnsOf(*body->message_type(), least, random);
   const bool counts = random->OneIn(2);
-  // What a packet may hold, with room to spare.
+  // The limits of a packet, with a margin.
   const size_t most = std::min(stream::kMaxRows, stream::kMaxValues / columns.size()) / 2;
   for (size_t row = 0, used = 0; used < bytes;) {
     Packet packet;
@@ -128,7 +128,7 @@ void AddBatch(Packet::BodyCase kind, size_t bytes, Random* random, std::vector<P
         SetNumber(batch, field, ValueOf(*field, kind, row, bytes, counts, random));
       }
     }
-    // Values that take more than a byte are paid for by fewer rows.
+    // Values that take more than a byte reduce the number of rows.
     used += std::max(packet.ByteSizeLong(), rows * least);
     packets->push_back(std::move(packet));
   }
@@ -250,7 +250,7 @@ void SlowClock(size_t bytes, Random*, std::vector<Packet>* packets) {
   }
 }
 
-// Threads, interrupts, control groups, counters of the host: no two rows of the same one.
+// Threads, interrupts, control groups, counters of the host: no two rows have the same object.
 void NoTwoAlike(size_t bytes, Random*, std::vector<Packet>* packets) {
   constexpr uint32_t kMost = 60'000;  // of a packet, and counters of a trace
   const auto count = static_cast<uint32_t>(bytes / 32);
@@ -319,7 +319,7 @@ struct Cost {
   double seconds = 0;
 };
 
-// In a process of its own.
+// Measured in a separate process.
 Cost Measure(const std::string& trace) {
   const pid_t child = fork();
   if (child == 0) {
@@ -355,7 +355,7 @@ int Run(size_t bytes, uint64_t first, uint64_t count, const std::string& only) {
   int failed = 0;
   double worst_share = 0, worst_s = 0;
   std::string shares;
-  // What a child has at its start is the parent's.
+  // A child starts with the parent's memory.
   const size_t before = Measure("").bytes;
   for (const auto& [name, bomb] : bombs) {
     bool good = true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Damaged traces: damage.cc judges the answers, bombs.cc the memory, trace_fuzz.cc finds crashes.
+# Damaged traces: damage.cc checks the answers, bombs.cc the memory, trace_fuzz.cc finds crashes.
 MUTATOR_SRCS := tests/damage/mutator.cc tests/damage/blocks.cc
 BUILDER_SRCS := $(wildcard tests/golden/trace_builder*.cc)
 DAMAGE_SRCS := $(MUTATOR_SRCS) tests/damage/recordings.cc $(BUILDER_SRCS)
@@ -15,10 +15,10 @@ $(BUILD)/fuzz/trace: $(OBJ)/fuzz/gen/libtrace/view/perfetto.pb.o
 $(OBJ)/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
 $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
 
-# 200,000 mutants in minutes. Comparisons are of no use where values are doubles, times and sums.
+# 200,000 mutants take minutes. Tracing comparisons is useless for doubles, times and sums.
 FUZZ_FAST := $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/clock/*.cc libtrace/model/*.cc \
   libtrace/analysis/*.cc libtrace/view/*.cc tests/damage/*.cc tests/golden/*.cc) libtrace/stream/block.cc)
 FUZZ_FAST_OPT ?= -O2
 $(FUZZ_FAST): FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=trace-cmp
-# Parsing and printing of protobuf's own: checked, but of no interest.
+# Parsing and printing of protobuf itself is checked, but its coverage is not of interest.
 $(OBJ)/fuzz/gen/%.pb.o: FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Damaged, cut and lossy traces made from recordings whose answers are known. Nothing that is
-// wrong may be said with confidence, and nothing that is missing may go without a word.
+// Damaged, cut and lossy traces made from recordings whose answers are known. No wrong answer may
+// be given with confidence, and everything missing must be reported.
 //
 //   tap-damage [FIRST SEED [COUNT [FILE=LIMITER,LIMITER...]...]]
 //
-// Default: 1 150, for the test suite, of tests/damage/recordings.h. With files: of these, each with
-// the resources that really limit it (pcie.bandwidth), any of which is right.
+// Default: 1 150, for the test suite, with tests/damage/recordings.h. With files: with these, each
+// with the resources that really limit it (pcie.bandwidth), any of which is correct.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,13 +28,12 @@ namespace {
 
 using proto::Packet;
 
-// A damaged trace, and whether a reader has to notice. Values that were changed behind right
-// checksums, by whoever, may be just as possible.
+// A damaged trace, and whether a reader has to notice. Values that were changed with correct
+// checksums may be just as plausible.
 struct Damaged {
   std::string what, bytes;
   bool changed = true;
-  bool forged =
-      false;  // behind right checksums: another trace, of which another limiter may be true
+  bool forged = false;  // with correct checksums: another trace, which may have another limiter
 };
 
 std::string Flipped(std::string bytes, Random* random) {
@@ -106,7 +105,7 @@ Damaged DamageFrames(const std::string& whole, Random* random) {
   return {what, std::move(bytes), changed};
 }
 
-// As if events had been dropped on the way: rows are not there, and the accounts say so.
+// As if events had been dropped on the way: rows are missing, and the accounts say so.
 Damaged Lossy(const std::string& whole, Random* random) {
   struct Kind {
     const char* hop;
@@ -152,7 +151,7 @@ Damaged Lossy(const std::string& whole, Random* random) {
           lost > 0};
 }
 
-// Behind right checksums and numbers.
+// Changed values with correct checksums and numbers.
 Damaged Forged(const std::string& whole, Random* random) {
   std::vector<Packet> packets = Parse(whole);
   const size_t times = 1 + random->Below(3);
@@ -178,7 +177,7 @@ Damaged Damage(const std::string& whole, Random* random) {
 
 struct Tally {
   uint64_t traces = 0, refused = 0, withheld = 0, held = 0, certain = 0, wrong = 0, silent = 0;
-  uint64_t limiters = 0, wrong_limiters = 0;  // named; none of them in the recording's
+  uint64_t limiters = 0, wrong_limiters = 0;  // named; named, but none of the recording's
 
   void Add(const Tally& other) {
     traces += other.traces, refused += other.refused, withheld += other.withheld;
@@ -189,7 +188,7 @@ struct Tally {
 
 using Names = std::vector<std::string>;
 
-// A recording, and what really limits it: any of these is right.
+// A recording with its true limiters, any of which is correct.
 struct Known {
   Recording recording;
   Names limiters;
@@ -207,7 +206,7 @@ Names Named(const analysis::Limiter& limiter) {
   return names;
 }
 
-// Of the undamaged trace: its own report.
+// Of the undamaged trace, from its own report.
 std::optional<Known> KnownByItself(Recording recording, Names limiters) {
   auto reader = stream::Reader::FromMemory(recording.bytes);
   if (!reader.ok()) return std::nullopt;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast rows of a trace become columns: what protobuf takes to parse their batches, and what
-// blocks and packed blocks of the same rows take from their bytes on.
+// Measures how fast rows of a trace become columns: the time of protobuf's parser for their
+// batches, and that of blocks and packed blocks of the same rows from their bytes.
 //
 //   decode-rate TRACE [OUT]    one line of JSON; events are rows of the batches
 //
-// OUT: the trace as blocks.
+// OUT: writes the trace as blocks.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -38,7 +38,7 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// CPU seconds for one time, the least of several that take a fifth of a second together.
+// CPU seconds of one call: the minimum of several measurements of a fifth of a second in total.
 double Seconds(const std::function<void()>& work) {
   double least = 1e9, all = 0;
   while (all < 0.2) {
@@ -50,7 +50,7 @@ double Seconds(const std::function<void()>& work) {
   return least;
 }
 
-// Rows that rise are differences, as the recorder writes them.
+// Ascending values are stored as differences, as the recorder does.
 bool Rises(int column) {
   return column == Block::COLUMN_FETCHED_TICKS || column == Block::COLUMN_DOORBELL_TICKS ||
          column == Block::COLUMN_BEGIN_NS || column == Block::COLUMN_RECORD ||
@@ -84,7 +84,7 @@ Packet BlockOf(const stream::TableRows& rows, uint32_t table, uint32_t device) {
   return packet;
 }
 
-// A block that says what the batch does; false: there is none.
+// Makes an equivalent block of a batch; returns false if there is none.
 bool ToBlock(Packet* packet) {
   if (stream::Rows(*packet) > stream::kMaxBlockRows) return false;
   if (packet->has_commands()) {
@@ -114,7 +114,7 @@ struct Rows {
   }
 };
 
-// Batches are divided to the size of blocks. trace: the same as blocks.
+// Divides batches to the size of blocks. trace gets the same as blocks.
 Rows Read(stream::Reader* reader, std::string* trace) {
   constexpr size_t kBlockRows = 4096;
   std::vector<Packet> packets;

@@ -18,7 +18,7 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using proto::Packet;
 
-// The columns of a batch by value. Row-major ones are `width` values for each row.
+// The values of a batch's column. Row-major ones have `width` values for each row.
 struct Column {
   const FieldDescriptor* field;
   size_t width;
@@ -31,7 +31,7 @@ std::vector<Column> Columns(const Message& batch, size_t rows) {
     const FieldDescriptor* field = batch.GetDescriptor()->field(i);
     if (!field->is_repeated() || rows == 0) continue;
     const auto size = static_cast<size_t>(reflection.FieldSize(batch, field));
-    // CounterBatch.counter is a head for all rows.
+    // CounterBatch.counter applies to all rows.
     if (field == proto::CounterBatch::descriptor()->FindFieldByName("counter")) continue;
     if (size != 0 && size % rows == 0) columns.push_back({field, size / rows});
   }
@@ -40,7 +40,7 @@ std::vector<Column> Columns(const Message& batch, size_t rows) {
 
 bool IsDelta(const FieldDescriptor& field) { return field.name().ends_with("_delta"); }
 
-// Value `from` becomes value `to`, which is before it; numbers and strings.
+// Moves value `from` to `to`, which precedes it; numbers and strings.
 void MoveValue(Message* batch, const FieldDescriptor* field, int from, int to) {
   if (from != to) batch->GetReflection()->SwapElements(batch, field, from, to);
 }
@@ -49,7 +49,7 @@ int64_t Signed(const Message& batch, const FieldDescriptor* field, int at) {
   return batch.GetReflection()->GetRepeatedInt64(batch, field, at);
 }
 
-// Sets a number to something that is likely to matter.
+// Replaces a number by one that is likely to matter.
 uint64_t Interesting(uint64_t value, Random* random) {
   switch (random->Below(9)) {
     case 0:
@@ -73,7 +73,7 @@ uint64_t Interesting(uint64_t value, Random* random) {
   }
 }
 
-// index < 0: not repeated.
+// index < 0: the field is not repeated.
 void MutateNumber(Message* message, const FieldDescriptor* field, int index, Random* random) {
   const Reflection& r = *message->GetReflection();
   const bool one = index < 0;
@@ -173,7 +173,7 @@ void MutateMessage(Message* message, Random* random, int depth) {
   }
 }
 
-// A column that is not there gets values: small ones, flags more often.
+// Gives values to an absent column: small ones, flags more often.
 void FillColumn(Message* batch, size_t rows, Random* random) {
   const Reflection& r = *batch->GetReflection();
   const int fields = batch->GetDescriptor()->field_count();
@@ -202,7 +202,7 @@ void FillColumn(Message* batch, size_t rows, Random* random) {
   }
 }
 
-// Whole columns: one value in all rows, or none.
+// Changes a whole column: the same value in all rows, or none.
 void MutateColumn(Packet* packet, Random* random) {
   Message* batch = stream::MutableBody(packet);
   if (random->OneIn(3)) return FillColumn(batch, stream::Rows(*packet), random);
@@ -281,7 +281,7 @@ void RemoveRows(Packet* packet, size_t from, size_t to) {
   Message* batch = stream::MutableBody(packet);
   const Reflection& r = *batch->GetReflection();
   for (const auto& [field, width] : Columns(*batch, rows)) {
-    // Row-major differences are against the same place one row up.
+    // Row-major differences refer to the same place one row up.
     if (IsDelta(*field) && to < rows) {
       for (size_t place = 0; place < width; ++place) {
         const int next = static_cast<int>(to * width + place);
@@ -320,7 +320,7 @@ std::vector<Packet> Divided(const std::vector<Packet>& packets, size_t rows) {
 }
 
 void MutatePacket(Packet* packet, Random* random) {
-  // What a block says more often than how it says it.
+  // Mutates the content of a block more often than its encoding.
   const bool packed = packet->has_packed() || packet->has_packed_block();
   if ((packet->has_block() || packed) && !random->OneIn(4) && FromBlock(packet)) {
     MutatePacket(packet, random);

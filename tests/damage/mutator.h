@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces taken apart, changed and put together again with right checksums, so that what lies
-// behind the reader is reached.
+// Takes traces apart, changes them and reassembles them with correct checksums, so that the code
+// after the reader is reached.
 #ifndef TESTS_DAMAGE_MUTATOR_H_
 #define TESTS_DAMAGE_MUTATOR_H_
 
@@ -15,7 +15,8 @@
 
 namespace acceltrace::test {
 
-// A seed decides all: no distribution of the standard library, whose results differ.
+// The seed determines everything; the standard library's distributions are not used because they
+// differ between implementations.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15 + 1) {}
@@ -27,7 +28,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Every sound packet, the footer among them.
+// Every valid packet, including the footer.
 std::vector<proto::Packet> Parse(std::string_view bytes);
 
 enum class Footer {
@@ -35,20 +36,20 @@ enum class Footer {
   kWritten,  // a new one, of what is there
   kNone,
 };
-// Numbered from 1 unless they keep their numbers.
+// Numbers the packets from 1 unless they keep their numbers.
 std::string Encode(std::vector<proto::Packet> packets, Footer footer, bool keep_numbers = false);
 
-// Frames of the bytes, in order; what is no frame is left out.
+// The frames of the bytes, in order; everything else is skipped.
 std::vector<std::string> Frames(std::string_view bytes);
 
-// Rows [from, to) of a batch leave it, all columns alike; differences go on as they were.
+// Removes rows [from, to) of a batch in all columns; later differences keep their values.
 void RemoveRows(proto::Packet* packet, size_t from, size_t to);
-// Batches of more rows than `rows` become several.
+// Splits batches of more than `rows` rows.
 std::vector<proto::Packet> Divided(const std::vector<proto::Packet>& packets, size_t rows);
 
 // Changes some value, column, row or part of a packet; most of it stays valid.
 void MutatePacket(proto::Packet* packet, Random* random);
-// The same for a trace: of one packet, or packets swapped, doubled, dropped.
+// The same for a trace: changes one packet, or swaps, duplicates or drops packets.
 void MutatePackets(std::vector<proto::Packet>* packets, Random* random);
 
 }  // namespace acceltrace::test

@@ -21,7 +21,7 @@ using stream::DeltaEncoder;
 constexpr uint32_t kPid = 300;
 constexpr int64_t kBeginNs = 10'000'000'000;  // no sample is before time 0
 
-// What a device's clock showed, by what it would have shown had nothing become of it.
+// Maps the time of an undisturbed clock to the value of the disturbed one.
 class Warp {
  public:
   Warp(const TraceBuilder& builder, uint32_t device, uint32_t bits, uint64_t hz)
@@ -30,7 +30,7 @@ class Warp {
     pieces_.push_back({0, 0, 1});
   }
 
-  // The device's events of it: some are not recorded.
+  // Adds the device's events of it, of which some are not recorded.
   void Add(int64_t at_ns, Random* random, DeviceEventBatch* events, DeltaEncoder* times) {
     const uint64_t at = builder_.Ticks(device_, at_ns);
     const uint64_t before = At(at);
@@ -117,7 +117,7 @@ JobSpec AnyJob(uint32_t number, uint32_t device, int64_t at_ns, Random* random) 
   return job;
 }
 
-// Returns when it was over.
+// Returns the end of the work.
 int64_t AddWork(TraceBuilder* builder, uint32_t devices, int64_t period_ns, Random* random) {
   int64_t now_ns = kBeginNs;
   builder->AddApi("Init", kPid, uint64_t{kPid} << 32, now_ns - 2'000, now_ns - 1'000);
@@ -181,7 +181,7 @@ void AddRest(TraceBuilder* builder, int64_t end_ns, Random* random) {
   if (random->OneIn(4)) accounts->set_overwritten_rows(5), accounts->set_whole_since_ns(kBeginNs);
 }
 
-// Cross-timestamps, cycle counters, the host's bracket of counters.
+// Adds cross-timestamps, cycle counters, and the host's bracket of counters.
 void AddMore(Packet* packet, Random* random) {
   if (packet->has_clocks() && random->OneIn(2)) {
     auto* batch = packet->mutable_clocks();
@@ -231,7 +231,7 @@ std::vector<Packet> RandomTrace(Random* random) {
                                      312'500'000};
   static constexpr uint32_t kBits[] = {64, 64, 48, 32, 24};
   const auto devices = static_cast<uint32_t>(random->OneIn(12) ? 0 : 1 + random->Below(3));
-  // Few samples, however long the trace.
+  // Few samples, however long the trace is.
   const int64_t period_ns = int64_t{100'000} << random->Below(11);
   TraceBuilder builder;
   for (uint32_t d = 0; d < devices; ++d) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small sound traces of everything that a stream can hold.
+// Small valid traces of everything that a stream can contain.
 #ifndef TESTS_DAMAGE_RANDOM_TRACE_H_
 #define TESTS_DAMAGE_RANDOM_TRACE_H_
 
@@ -11,7 +11,7 @@
 namespace acceltrace::test {
 
 // A few rows of each kind: one to three devices of any frequency and width, whose clocks jump,
-// change and begin anew, announced or not; jobs seen by both sides, by one, by others; counters,
+// change and restart, announced or not; jobs seen by both sides, by one, by others; counters,
 // latched or not; ranges, processes, losses; columns as batches or as blocks.
 std::vector<proto::Packet> RandomTrace(Random* random);
 

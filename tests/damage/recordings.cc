@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kPid = 300;
 constexpr uint64_t kFirstCorrelation = uint64_t{kPid} << 32;
 
-// One job: a copy in, a product, a copy out; waited for.
+// One job: a copy in, a product, a copy out, and a wait for it.
 int64_t AddStep(TraceBuilder* builder, uint32_t number, int64_t at_ns, int64_t copy_ns,
                 int64_t run_ns) {
   JobSpec job;

@@ -17,9 +17,9 @@ struct Recording {
   analysis::Class truth;
 };
 
-// host: tests/golden/demo.atrace, a real one, bound by API calls. The others are built, so that
-// what they are bound by is so by construction: compute, transfer. Their batches are small, as
-// those of a long recording are to its whole.
+// host is tests/golden/demo.atrace, a real one, bound by API calls. The others (compute, transfer)
+// are synthetic, so that their limiter is known. Their batches are as small relative to the whole
+// as those of a long recording.
 std::vector<Recording> Recordings();
 
 }  // namespace acceltrace::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole way from bytes to report and exports, on traces that were taken apart, changed and
-// put together again with right checksums: no crash, no hang, bounded memory.
+// Everything from bytes to report and exports, on traces that were taken apart, changed and
+// reassembled with correct checksums: no crash, no hang, bounded memory.
 #include <sanitizer/allocator_interface.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-// Of this thread: what is allocated now beyond what there was at the start, and the most ever.
+// Of this thread: memory allocated beyond that at the start, and its maximum.
 thread_local bool counting = false;
 thread_local int64_t held_bytes = 0, most_bytes = 0;
 
@@ -52,8 +52,7 @@ void Require(bool good, const char* what, double seen, size_t size) {
 
 }  // namespace
 
-// Where memory came from is asked for when something was found:
-// ASAN_OPTIONS=malloc_context_size=30.
+// When there is a finding, ASAN_OPTIONS=malloc_context_size=30 shows where memory came from.
 extern "C" const char* __asan_default_options() {
   return "malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0";
 }
@@ -61,8 +60,8 @@ extern "C" const char* __asan_default_options() {
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   google::protobuf::SetLogHandler(nullptr);
   __sanitizer_install_malloc_and_free_hooks(OnMalloc, OnFree);
-  // Half of the time goes into weighing each input of a large corpus otherwise, and into names
-  // of new functions.
+  // Otherwise half of the time is spent weighing each input of a large corpus, and on names of new
+  // functions.
   static std::vector<std::string> words = {"-entropic=0", "-print_funcs=0", "-max_len=8192"};
   static std::vector<char*> arguments(*argv, *argv + *argc);
   for (size_t i = 0; i < words.size(); ++i) {
@@ -92,7 +91,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   using namespace acceltrace::test;
   Random random(seed);
   if (random.OneIn(16)) return LLVMFuzzerMutate(data, size, max_size);
-  // One of four begins anew, so that inputs are not only what was good for coverage.
+  // One of four starts from a new trace, so that inputs are not only those good for coverage.
   auto packets =
       random.OneIn(4) ? RandomTrace(&random) : Parse({reinterpret_cast<const char*>(data), size});
   if (packets.empty()) return LLVMFuzzerMutate(data, size, max_size);
@@ -105,7 +104,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return bytes.size();
 }
 
-// The first packets of one trace, the last ones of another.
+// Joins the first packets of one trace and the last ones of another.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
                                             const uint8_t* data2, size_t size2, uint8_t* out,
                                             size_t max_out_size, unsigned seed) {

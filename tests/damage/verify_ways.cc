@@ -2,10 +2,10 @@
 //
 // tap-verify-ways [FIRST COUNT [--print]]
 //
-// `verify` loads no more than its laws read, and places device times where one is asked for; what
-// it says must be what it says of a trace that was loaded in whole. Of COUNT random traces and
-// recordings from seed FIRST on, most of them mutated with right checksums, so that each law breaks
-// in some. --print: a line for each trace instead, of what was said, to compare two builds.
+// `verify` only loads what its laws read, and converts device times only where needed; its output
+// must be the same as for a completely loaded trace. Compares COUNT random traces and recordings
+// from seed FIRST on, most of them mutated with correct checksums, so that each law is broken in
+// some. --print: prints the result of each trace instead, to compare two builds.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,8 +29,8 @@ namespace {
 using analysis::Law;
 using analysis::Report;
 
-// What values that change by chance hardly ever do: a range that ends after the one around it, a
-// call that ends before what the driver did for it, hops whose sums do not fit.
+// Plants errors that random changes hardly ever make: a range that ends after the one around it, a
+// call that ends before the driver's work for it, hops whose sums do not fit.
 void Plant(std::vector<proto::Packet>* packets, Random* random) {
   for (proto::Packet& packet : *packets) {
     if (packet.has_ranges() && packet.ranges().duration_ns_size() > 0) {
@@ -62,16 +62,16 @@ std::string MakeTrace(uint64_t seed, const std::vector<Recording>& recordings) {
   return Encode(std::move(packets), random.OneIn(3) ? Footer::kAsItIs : Footer::kWritten);
 }
 
-// All that `verify` prints.
+// The complete output of `verify`.
 std::string Said(const Report& report) {
   const auto findings = analysis::FindProblems(report);
   return view::JsonVerify(report, findings) + view::TextVerify(report, findings, {});
 }
 
-// Of the laws that are broken in a trace, by name.
+// The number of violations of each law in a trace, by name.
 using Broken = std::map<std::string, uint64_t>;
 
-// Empty if it is refused. broken: may be nullptr.
+// Returns an empty string if the trace is refused. broken may be nullptr.
 std::string Verify(const std::string& bytes, bool checks_only, Broken* broken) {
   auto reader = stream::Reader::FromMemory(bytes);
   if (!reader.ok()) return "";
@@ -113,7 +113,7 @@ int Main(uint64_t first, uint64_t count, bool print) {
   std::printf("%s 1 - %llu traces, %llu refused: the same is said of each in both ways\n",
               differ == 0 ? "ok" : "not ok", static_cast<unsigned long long>(count),
               static_cast<unsigned long long>(refused));
-  // A law that never breaks here would not show a way that misses it.
+  // A law that is never broken here could not reveal a way that misses it.
   bool all = true;
   for (const auto& [law, times] : broken) {
     const uint64_t fast = broken_fast[law];

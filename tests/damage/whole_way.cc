@@ -27,7 +27,7 @@
 namespace acceltrace::test {
 namespace {
 
-// As a query of one table does: the columns that it needs, of a part and of all.
+// Reads like a query of one table: the needed columns, of a part and of the whole.
 void ReadTables(const model::PartialTrace& trace) {
   using Batch = proto::CommandBatch;
   const std::vector<uint32_t> fields = {Batch::kStartTicksAfterFieldNumber, Batch::kTagFieldNumber,
@@ -59,7 +59,7 @@ void ReadTables(const model::PartialTrace& trace) {
   (void)trace.Load(part, {}, &wanted);
 }
 
-// As a long trace is read, though this one is short.
+// Reads it like a long trace, though this one is short.
 void ReadStretches(std::string_view bytes) {
   const auto trace = model::PartialTrace::Of(stream::FileIndex::FromMemory(bytes));
   if (trace == nullptr) return;
@@ -71,7 +71,7 @@ void ReadStretches(std::string_view bytes) {
   (void)view::JsonStretches(*stretches, {});
 }
 
-// As `verify` reads a trace, which is not all of it: what it says is what all of it says.
+// Reads part of the trace like `verify`; its output must be that for the whole.
 void ReadForVerify(std::string_view bytes, const std::string& said) {
   auto reader = stream::Reader::FromMemory(bytes);
   if (!reader.ok()) return;
@@ -85,7 +85,7 @@ void ReadForVerify(std::string_view bytes, const std::string& said) {
   std::abort();
 }
 
-// As all other verbs do. What `verify` says of it; nothing if it is refused.
+// Reads like all other commands. Returns the output of `verify`; nothing if it is refused.
 std::optional<std::string> ReadWhole(std::string_view bytes) {
   auto reader = stream::Reader::FromMemory(bytes);
   if (!reader.ok()) return std::nullopt;

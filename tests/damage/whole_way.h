@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that the reading verbs do with a trace, into nothing.
+// Does everything that the reading commands do with a trace, and discards the output.
 #ifndef TESTS_DAMAGE_WHOLE_WAY_H_
 #define TESTS_DAMAGE_WHOLE_WAY_H_
 
@@ -8,11 +8,11 @@
 
 namespace acceltrace::test {
 
-// Loads, reports as text and JSON, verifies as both, exports every format. False if the
+// Loads, reports as text and JSON, verifies as both, exports every format. Returns false if the
 // bytes are refused.
 bool GoTheWholeWay(std::string_view bytes);
 
-// What the verbs may take for a file of this size, besides the program itself.
+// The memory that the commands may use for a file of this size, besides the program itself.
 constexpr size_t AllowedBytes(size_t file_bytes) { return (size_t{64} << 20) + 8 * file_bytes; }
 
 }  // namespace acceltrace::test

@@ -9,12 +9,12 @@ from harness import REPO, Job
 
 KINDS = ["lint", "unit", "program", "script", "fuzz", "vm"]
 
-# Seconds that a test of each kind gets unless its head says `# timeout: N`.
+# Default time limits in seconds by kind; a test's head may say `# timeout: N`.
 TIMEOUTS_S = {"lint": 300, "unit": 300, "program": 300, "script": 300, "vm": 600}
 
 
 def manifest():
-    """What make says it builds for tests: {"unit": [...], "program": [...], "fuzz": [...]}."""
+    """The tests that make builds: {"unit": [...], "program": [...], "fuzz": [...]}."""
     built = {"unit": [], "program": [], "fuzz": []}
     path = os.path.join(REPO, "build", "test", "manifest")
     if not os.path.exists(path):
@@ -27,7 +27,7 @@ def manifest():
 
 
 def script_job(kind, name, path):
-    """A script says in its head how long it may take and whether it must run alone."""
+    """A script states in its head how long it may take and whether it must run alone."""
     with open(path, encoding="utf-8", errors="replace") as script:
         head = "".join(script.readline() for _ in range(20))
     limit = re.search(r"^# timeout: (\d+)$", head, re.M)
@@ -45,7 +45,7 @@ def scripts():
 
 
 def corpus(name):
-    """The folders of a fuzzer's seeds: corpus/NAME or corpus beside its source."""
+    """The folders of a fuzzer's seeds: corpus/NAME or corpus next to its source."""
     for source in glob.glob(f"{REPO}/*/**/{name}_fuzz.c*", recursive=True):
         beside = os.path.join(os.path.dirname(source), "corpus")
         for folder in (os.path.join(beside, name), beside):
@@ -79,7 +79,7 @@ def find(kinds, fuzz_seconds):
             jobs.append(Job(f"unit/{name}", "unit", [os.path.join(REPO, program)],
                             TIMEOUTS_S["unit"], reader="catch"))
     if "program" in kinds:
-        # Others that the build declares are for the guest: a VM scenario runs them.
+        # Other programs are for the guest: a VM scenario runs them.
         for program in built["program"]:
             name = os.path.basename(program)
             if name.startswith(("host-", "tap-")):

@@ -19,7 +19,7 @@ BUSY_MOST = 3  # times its limit that a test may take longer on a busy machine
 
 
 def waited_s():
-    """For how long, since the machine started, somebody was ready to run and had no CPU."""
+    """The total time since boot in which some task was runnable but had no CPU."""
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/pressure/cpu", encoding="ascii") as file:
             return int(file.readline().rpartition("total=")[2]) / 1e6
@@ -27,7 +27,7 @@ def waited_s():
 
 
 class Limit:
-    """A time limit that does not run while somebody waits for a CPU, up to BUSY_MOST."""
+    """A time limit that is extended by the time in which tasks wait for a CPU, up to BUSY_MOST."""
 
     def __init__(self, seconds, now=time.monotonic, waited=waited_s):
         self.seconds, self.now, self.waited = seconds, now, waited
@@ -38,7 +38,7 @@ class Limit:
         return self.begin + self.seconds + more - self.now()
 
     def wait(self, process):
-        """The exit status; subprocess.TimeoutExpired when the time is over."""
+        """Returns the exit status; raises subprocess.TimeoutExpired when the time is over."""
         while True:
             try:
                 return process.wait(max(self.left_s(), 0))
@@ -47,8 +47,8 @@ class Limit:
                     raise
 
 
-# A test has what is named here of its caller's environment, and these: what a user has set for his
-# own programs changes what others print, where they look and what they find.
+# A test only gets these variables of its caller's environment: a user's settings change what other
+# programs print, where they search and what they find.
 PATH = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")  # what scripts/install-deps brings comes first
 KEPT = re.compile(r"ACCELTRACE_\w+|AXL_\w+|\w+_(KILLS|CALLS)|KILLS|EXACT_INTERRUPTS|KEEP|LIMIT|"
                   r"CHECKPATCH|USER|LOGNAME")
@@ -61,12 +61,12 @@ def environment(folder):
     return {**own, "PATH": ":".join(dict.fromkeys([*PATH, *filter(None, others)])),
             "REPO": REPO, "BUILD": os.path.join(REPO, "build"), "TMPDIR": f"{folder}/tmp",
             "HOME": f"{folder}/home", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "dumb",
-            # A file more in a folder of sources is a reason to plan the build anew.
+            # A new file in a folder of sources would make the build plan itself again.
             "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def make_folder():
-    """A test's own: its temporary folder, which is empty, and its home. Programs are run there."""
+    """A test's own empty temporary folder and home, on a file system where programs can run."""
     fit = (place for place in (tempfile.gettempdir(), "/tmp", "/var/tmp")
            if len(place) <= LONGEST and os.path.isdir(place)
            and not os.statvfs(place).f_flag & os.ST_NOEXEC)
@@ -77,7 +77,7 @@ def make_folder():
 
 
 def end(process):
-    """Ends a whole process group: asks first, so that guests can be taken down."""
+    """Ends a whole process group, first by SIGTERM, so that guests can be taken down."""
     for signum, seconds in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signum)
@@ -114,7 +114,7 @@ def run_job(job, running):
                 end(process)
                 return [Case("", FAIL, f"not done after {job.timeout_s:g} s")]
             finally:
-                # What a test leaves running would disturb the next.
+                # A process that the test leaves running would disturb the next one.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 running.pop(job.name, None)
@@ -143,7 +143,7 @@ def run_all(jobs, workers, tally):
                 tally.add(job, cases, time.monotonic() - began)
 
     try:
-        # Those that may take long first, so that no CPU waits for a long one at the end.
+        # Long tests first, so that no CPU waits for a long one at the end.
         jobs = sorted(jobs, key=lambda job: -job.timeout_s)
         for queue, count in (([job for job in jobs if not job.serial], workers),
                              ([job for job in jobs if job.serial], 1)):

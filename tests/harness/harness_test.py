@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The runner itself: what failed must never be counted as passed."""
+"""The runner itself: a failure must never be counted as passed."""
 
 import os
 import sys
@@ -98,7 +98,7 @@ def run_shell(text, timeout_s=20):
 
 
 def gone(pid, seconds=10):
-    """Whether a process ends within some seconds; one that waits for its parent has ended."""
+    """Whether a process ends within some seconds; a zombie has ended."""
     for _ in range(seconds * 100):
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
@@ -124,7 +124,7 @@ def test_execute():
 
 
 def test_surroundings():
-    """What the caller has set for himself does not reach a test."""
+    """The caller's own settings do not reach a test."""
     own = {"LANG": "tr_TR.UTF-8", "COLUMNS": "20", "CC": "/none", "MAKEFLAGS": "-k",
            "HOME": "/none", "http_proxy": "http://127.0.0.1:9", "PYTHONWARNINGS": "error",
            "XDG_CONFIG_HOME": "/none", "AXL_CYCLES": "3", "PATH": "/none:/bin"}

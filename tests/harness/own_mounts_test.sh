@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# own-mounts: nothing that is mounted there is seen outside, in a root that is a mount point and in a
-# plain chroot below a mount that all namespaces share.
+# own-mounts: mounts in it are not visible outside, in a root that is a mount point and in a plain
+# chroot below a mount that all namespaces share.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/../.." && pwd)}
 own=$top/tests/harness/own-mounts
@@ -24,7 +24,7 @@ check 'nobody else sees it' 0 "$(mounts)"
 "$own" sh -c 'exit 7'
 check 'the status is the command'\''s' 7 $?
 
-# A root of its own, in an outer namespace: of programs and the folders that are mounted in every chroot.
+# A root in an outer namespace, made of programs and the folders that are mounted in every chroot.
 cat >"$scratch/outer" <<'END'
 root=$PLACE/shared/root
 mkdir -p "$PLACE/shared" && mount -t tmpfs none "$PLACE/shared" && mount --make-shared "$PLACE/shared" || exit

@@ -9,7 +9,7 @@ TAIL_LINES = 40
 
 
 def tail(path):
-    """The end of a log, indented."""
+    """The last lines of a log, indented."""
     try:
         with open(path, "rb") as log:
             text = log.read().decode("utf-8", "replace")
@@ -40,14 +40,14 @@ class Tally:
         sys.stdout.flush()
 
     def tick(self):
-        """The line at the bottom of a terminal: how far, and what runs now."""
+        """The status line at the bottom of a terminal: progress, and running tests."""
         if self.live:
             names = " ".join(sorted(self.running))
             sys.stdout.write(f"\r\033[K[{self.jobs_done}/{self.jobs_expected}] {names}"[:110])
             sys.stdout.flush()
 
     def add(self, job, cases, seconds):
-        """Takes the cases of a finished job."""
+        """Adds the cases of a finished job."""
         self.jobs_done += 1
         by_verdict = {verdict: [case for case in cases if case.verdict == verdict]
                       for verdict in self.counts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a test said: Catch2's XML (both generations), TAP, or its exit status."""
+"""Parses a test's output: Catch2's XML (both generations), TAP, or its exit status."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -20,7 +20,7 @@ def last_line(text):
 
 
 def ending(status):
-    """How a process ended, in words."""
+    """How a process ended, as text."""
     return f"ended by signal {-status}" if status < 0 else f"exit status {status}"
 
 
@@ -85,7 +85,9 @@ def failure_text(element):
 
 
 def skip_reason(element):
-    """Why a Catch2 test case was skipped; None if it was not. v2 has only our own warning."""
+    """The reason why a Catch2 test case was skipped; None if it was not. v2 only has our own
+    warning.
+    """
     overall = element.find("OverallResult")
     if overall is not None and overall.get("skips", "0") != "0":
         reason = element.find(".//Skip")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What catch_main.cc must take for good, and what it must not: harness_test.py runs
-// this with the names of cases.
+// Cases that catch_main.cc must accept, and cases that it must reject: harness_test.py runs this
+// with the names of cases.
 #include "tests/catch.h"
 
 TEST_CASE("loud: sections vary what the case asserts") {

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For scripts that speak TAP: Cases of functions, each a test, for run()."""
+"""Runs functions as test cases that speak TAP, see run()."""
 import time
 import traceback
 
 
 class Skip(Exception):
-    """A test cannot be run here; its text says why."""
+    """A test cannot be run here; its text has the reason."""
 
 
 class Cases(list):
-    """A script's tests: each function that this decorates."""
+    """The tests of a script: every function with this decorator."""
 
     def __call__(self, function):
         self.append(function)
@@ -17,7 +17,7 @@ class Cases(list):
 
 
 def run(tests):
-    """Runs functions, which are named for what they check; returns the exit status."""
+    """Runs the functions, whose names say what they check; returns the exit status."""
     print(f"1..{len(tests)}")
     failed = 0
     for number, function in enumerate(tests, 1):

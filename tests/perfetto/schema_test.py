@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Perfetto export is of Perfetto's published schema, field by field, as protoc reads both.
+"""The Perfetto export conforms to Perfetto's published schema, field by field, as protoc reads
+both.
 
-The schema itself is not here: published-fields.txt holds what it says of each field that
-libtrace/view/perfetto.proto declares. PERFETTO_PROTO=DIR compares with the schema, too: DIR is a
-checkout of Perfetto, or holds its perfetto_trace.proto.
+The schema itself is not included: published-fields.txt has its definition of each field that
+libtrace/view/perfetto.proto declares. PERFETTO_PROTO=DIR also compares with the schema: DIR is a
+checkout of Perfetto, or contains its perfetto_trace.proto.
 """
 
 import importlib.machinery
@@ -111,14 +112,14 @@ def noted():
 
 
 def differences(ours, theirs):
-    """What `ours` has that is not, or is otherwise, in `theirs`."""
+    """Entries of `ours` that are missing or different in `theirs`."""
     return [f"{owner} {number}: {what} here, {have.get((owner, number), 'nothing')} there"
             for mine, have in zip(ours[:2], theirs[:2]) for (owner, number), what in mine.items()
             if have.get((owner, number)) != what]
 
 
 def published():
-    """Of PERFETTO_PROTO: the files to read, and the folder that their imports are below."""
+    """From PERFETTO_PROTO: the files to read, and the folder that their imports are relative to."""
     root = os.path.join(SCHEMA, "protos/perfetto/trace")
     if os.path.exists(os.path.join(root, "trace.proto")):
         files = [os.path.join(root, name) for name in ("trace.proto", "gpu/gpu_track_event.proto")]
@@ -156,7 +157,9 @@ def varint(value):
 
 
 def unknown(decoded):
-    """Lines of protoc's text that name a field by its number: the schema does not have it."""
+    """Lines of protoc's text that name a field by its number, which means that the schema lacks
+    it.
+    """
     return re.findall(r"^ *\d+(?::| \{).*", decoded, re.M)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The validator refuses what a viewer would draw wrongly: exports with one thing changed."""
+"""The validator refuses exports that a viewer would draw wrongly: one change each."""
 
 import importlib.machinery
 import importlib.util
@@ -59,7 +59,7 @@ def packets():
 
 
 def verdict(changed):
-    """What the validator says of packets; "" where it has nothing to say."""
+    """The validator's output for packets; "" if there is none."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"".join(encode([(1, 2, encode(packet))]) for packet in changed))
         file.flush()
@@ -80,7 +80,7 @@ def without(fields, *numbers):
 
 
 def first(number, change, where=lambda fields: True):
-    """The trace with change(fields) made to the first such body."""
+    """The trace with change(fields) applied to the first such body."""
     done, out = False, []
     for packet in packets():
         fields = body(packet, number)
@@ -101,7 +101,7 @@ def percent(fields):
 
 
 def renamed(old, new):
-    """Of the same length."""
+    """Replaces it by another of the same length."""
     out = []
     for packet in packets():
         out.append([(n, w, value.replace(encode([(2, 2, old)]), encode([(2, 2, new)]))

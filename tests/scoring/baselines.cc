@@ -34,7 +34,7 @@ Line Through(const Point& a, const Point& b) {
   return line;
 }
 
-// One count with its points; a baseline is made for each count.
+// The points of one continuous count; a baseline is made for each count.
 struct Series {
   uint64_t base_ticks;
   int64_t base_host_ns;
@@ -73,7 +73,7 @@ Converter FirstOffset(const Series& series) {
   return [line](double device_ns) { return line.At(device_ns); };
 }
 
-// Interpolates between points, prolonging the outer pairs.
+// Interpolates between points and extrapolates the outer pairs.
 Converter Interpolate(std::vector<Point> points) {
   return [points = std::move(points)](double device_ns) {
     if (points.size() < 2) return points.front().host_ns + device_ns - points.front().device_ns;

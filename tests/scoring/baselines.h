@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The usual ways to convert device times, re-implemented to be compared with. They
-// get wraps and resets resolved for them, and the middle of each bracket.
+// The usual ways to convert device times, reimplemented for comparison. Wraps and resets are
+// resolved for them, and they use the middle of each bracket.
 #ifndef TESTS_SCORING_BASELINES_H_
 #define TESTS_SCORING_BASELINES_H_
 
@@ -18,7 +18,7 @@ namespace acceltrace::scoring {
 struct Baseline {
   std::string name;
   std::string source;
-  // Host time (ns) of the ticks of an event near near_ns.
+  // Host time (ns) of an event's ticks near near_ns.
   std::function<double(uint64_t ticks, int64_t near_ns)> convert;
 };
 

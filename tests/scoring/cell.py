@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of the clock matrix in the VM: axl-pulse is recorded there again and again, in one boot,
-with other clocks each time, and each trace is scored against the truth logs of the devices.
+"""Cells of the clock matrix in the VM: axl-pulse is recorded repeatedly in one boot, with other
+clocks each time, and each trace is scored against the devices' truth logs.
 
     with cell.Machine(icount=True, devices=["clock-bits=32", ""]) as machine:
         machine.set(0, "clock-ppm", 20)
         scores = machine.record(seconds=5, rate=100, devices=2,
                                 disturbances=[(2, 0, "clock-ppm", 30)])
 
-A disturbance is (at_s, device, property, value): set by QMP once the truth log shows that much
-virtual time since the recording's first doorbell.
+A disturbance is (at_s, device, property, value): it is set by QMP once the truth log shows that
+much virtual time since the recording's first doorbell.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ START_S = 120  # a boot takes this long at most, on a very busy host
 
 
 class Qmp:
-    """Just enough of QEMU's monitor protocol to set properties."""
+    """The part of QEMU's monitor protocol needed to set properties."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -48,7 +48,7 @@ class Qmp:
 
 
 class TruthTail:
-    """How far virtual time has come in a truth log since this was made."""
+    """The progress of virtual time in a truth log since this object was made."""
 
     def __init__(self, path):
         self.path = path
@@ -57,11 +57,11 @@ class TruthTail:
         self.newest = None
 
     def elapsed_s(self):
-        """Since the first doorbell; None before it."""
+        """Time since the first doorbell; None before it."""
         with open(self.path, "rb") as log:
             log.seek(self.at)
             text = log.read()
-        # Whole lines only: the device may be writing one.
+        # Complete lines only: the device may be writing one.
         text = text[:text.rfind(b"\n") + 1]
         if self.first is None:
             begin = text.find(b'"t":"doorbell"')
@@ -82,7 +82,7 @@ class Machine:
         self.folder = keep or self.stack.enter_context(
             tempfile.TemporaryDirectory(prefix="clock-cell-"))
         self.recorded = 0
-        # Several threads of TCG make the guest's cycle counter leap; docs/clocks.md, limits.
+        # Several TCG threads make the guest's cycle counter jump; docs/clocks.md, limits.
         command = [f"{REPO}/scripts/vm", "--timeout", str(timeout_s), "--share", self.folder,
                    "--qmp", f"{self.folder}/qmp"]
         command += (["--icount", "--unsealed", "--skip-idle"] if icount else
@@ -119,11 +119,12 @@ class Machine:
                          value=value)
 
     def record(self, seconds, rate, devices, disturbances=(), pulse=(), load=0, timeout_s=300):
-        """Records axl-pulse on the first so many devices. pulse: further words for it. load:
+        """Records axl-pulse on the first `devices` devices. pulse: further arguments for it. load:
         processes that keep the host busy meanwhile. Returns lists of scores by device, as
-        clock-score --json prints them: "ptm", "plain" (as if there were no cross-timestamps) and
-        "unannounced" (as if the device had announced no changes, either); and "figures", what
-        report-score says of the report."""
+        clock-score --json prints them: "ptm", "plain" (as without cross-timestamps) and
+        "unannounced" (as if the device had also announced no changes); and "figures", the result of
+        report-score.
+        """
         number = self.recorded
         self.recorded += 1
         self._wait_for(lambda: os.path.exists(self.truths[0]), START_S)
@@ -152,7 +153,7 @@ class Machine:
         return scores
 
     def run(self, command, devices, timeout_s=600):
-        """Records a command of the build on these devices; what report-score says of it."""
+        """Records a command of the build on these devices; returns the result of report-score."""
         number = self.recorded
         self.recorded += 1
         self._wait_for(lambda: os.path.exists(self.truths[0]), START_S)

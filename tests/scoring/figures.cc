@@ -33,7 +33,7 @@ class Scorer {
   }
 
  private:
-  // {"NAME": mid, "NAME_lo", "NAME_hi"}: exact without bounds.
+  // Keys {"NAME": mid, "NAME_lo", "NAME_hi"}; without bounds the value is exact.
   void Check(const std::string& what, const json& in, const std::string& name, double truth,
              double unit, uint64_t edges = 0) {
     ++score_.figures;
@@ -45,7 +45,7 @@ class Scorer {
     const double hi = !in.contains(hi_name)   ? mid
                       : in[hi_name].is_null() ? INFINITY
                                               : in[hi_name].get<double>();
-    // unit: the last digit that is printed. What the truth itself is not known to is forgiven.
+    // unit is the last printed digit. The uncertainty of the truth itself is tolerated.
     const double slack = unit + std::abs(truth) * truth_.scale_error +
                          (name == "ns" ? static_cast<double>(edges + 2) * truth_.accuracy_ns : 0);
     if (has && lo <= mid && mid <= hi && truth >= lo - slack && truth <= hi + slack) return;
@@ -259,7 +259,7 @@ class Scorer {
         continue;
       }
       const uint64_t edges = name == "doorbell_to_device" || name == "interrupt_to_handler";
-      // A name of its own: clang 14 lets no lambda have one of a structured binding.
+      // A named capture, since clang 14 cannot capture a structured binding.
       const auto check = [&, &name = name](const char* statistic, double truth, uint64_t of) {
         Span("latency " + name + " " + statistic, stage[statistic], truth, edges * of);
       };

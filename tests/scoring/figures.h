@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a report against the truth.
+// Compares the figures of a report with the truth.
 //
-// What a report says in JSON is computed a second time from true times, by the definitions of
-// docs/analysis.md and by no code of libtrace/analysis, and each figure's [lo, hi] must contain it.
+// The values of a report in JSON are computed again from true times, by the definitions of
+// docs/analysis.md and without code of libtrace/analysis, and each figure's [lo, hi] must contain
+// them.
 #ifndef TESTS_SCORING_FIGURES_H_
 #define TESTS_SCORING_FIGURES_H_
 
@@ -16,23 +17,23 @@
 
 namespace acceltrace::scoring {
 
-// Host ns, with fractions.
+// Host times in ns, with fractions.
 struct CommandTruth {
   double fetched = 0, head = 0, start = 0, end = 0;
   double busy = 0;
   std::vector<double> stalls;  // by the device's causes
 };
-// Of its commands the first fetch and start and the last end, whether their records came or not;
+// The first fetch and start and the last end of its commands, whether or not they were recorded;
 // irq 0 = none.
 struct JobTruth {
   double doorbell = 0, fetched = 0, start = 0, end = 0, completion = 0, irq = 0;
 };
 
-// By rows of the model's tables; jobs that the device did not report are not looked at.
+// By rows of the model's tables; jobs that the device did not report are ignored.
 struct RunTruth {
   std::vector<CommandTruth> commands;
   std::vector<JobTruth> jobs;
-  // How well a true time is known on the host's scale, and a true duration alone: a part.
+  // The accuracy of a true time on the host's scale; a true duration alone is more accurate.
   double accuracy_ns = 0;
   double scale_error = 0;
 };
@@ -44,7 +45,7 @@ struct FigureScore {
   double window_width = 0;
 };
 
-// report: what JsonReport() says of the model.
+// report is the JsonReport() of the model.
 FigureScore ScoreFigures(const model::Model& model, const nlohmann::json& report,
                          const RunTruth& truth);
 

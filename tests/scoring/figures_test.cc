@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every figure of a report holds the truth, on clocks from much coarser than what they measure
-// to finer. Seeds: any will do.
+// Every figure of a report contains the truth, on clocks from much coarser than the measured times
+// to finer, for any seed.
 #include "tests/scoring/figures.h"
 
 #include <random>
@@ -16,13 +16,13 @@ namespace {
 
 using namespace acceltrace::test;
 
-// Random jobs of one queue, and what truly happened.
+// Random jobs of one queue, with their true times.
 class Workload {
  public:
   Workload(const ClockSpec& clock, int devices, uint64_t seed) : random_(seed) {
     for (int d = 0; d < devices; ++d) builder_.AddDevice(clock);
     int64_t now_ns = 20'000'000;
-    // Some wait long for each other, some follow each other at once.
+    // Some wait long for each other, some follow immediately.
     for (int job = 1; job <= 60; ++job)
       now_ns = AddJob(job, job % devices, now_ns) + Any(0, 30'000);
   }

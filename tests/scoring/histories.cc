@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // clock-histories [--seed N] [--count N] [--harsh] [--parts] [--wrong] [--json] [--verbose]: random
-// histories of device clocks, each loaded as a trace and every time compared with the truth. Exit 1
-// when one is outside its interval. --parts: of three parts of each, without the figures. --wrong:
-// with one clock sample that is off by 2 to 50 us; then a finding is as good as times that hold.
+// histories of device clocks, each loaded as a trace, with every time compared with the truth.
+// Exits 1 if a time is outside its interval. --parts: of three parts of each, without the figures.
+// --wrong: with one clock sample that is off by 2 to 50 us, where a finding is as good as correct
+// times.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ struct Options {
   bool verbose = false, json = false, harsh = false, parts = false, wrong = false;
 };
 
-// Of all histories together.
+// Totals of all histories.
 struct Total {
   Verdict times;
   uint64_t bad = 0, refused = 0, figures = 0, figures_outside = 0, found = 0;
@@ -102,7 +103,7 @@ void ScoreParts(uint64_t seed, const Options& options, const History& history, T
   }
 }
 
-// Whether the history could be loaded at all.
+// Returns whether the history could be loaded at all.
 bool Score(uint64_t seed, const Options& options, Total* total) {
   History history = MakeHistory(seed, options.harsh);
   if (options.wrong && !PlantWrongSample(&history)) return true;

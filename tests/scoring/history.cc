@@ -83,10 +83,10 @@ class Maker {
     Number(&machine);
   }
 
-  // Between two unannounced changes there must have been a sample.
+  // There must have been a sample between two unannounced changes.
   bool MayBeUnseen(double at_ns) const { return at_ns > unseen_ns_ + 1.2 * period_ns_; }
 
-  // seen: so large that samples show it.
+  // seen: large enough to show in samples.
   void Announce(Machine* machine, double at_ns, bool jump, bool seen) {
     Event event;
     event.lost = harsh_ && seen && MayBeUnseen(at_ns) && random_.Chance(0.3);
@@ -106,7 +106,7 @@ class Maker {
     machine->clock.front().SetRate(at_ns, ratio * (1 + machine->ppm * 1e-6), wander);
   }
 
-  // How far it looks to be, past whole wraps.
+  // The size that it seems to have, with whole wraps removed.
   static double SeenJump(const Machine& machine, int64_t ticks) {
     const double wrap = std::ldexp(1.0, static_cast<int>(machine.bits));
     return std::abs(std::remainder(static_cast<double>(ticks), wrap));
@@ -120,7 +120,7 @@ class Maker {
           random_.Chance(0.4)
               ? known[random_.Below(4)]
               : static_cast<int64_t>(random_.LogUniform(1, 1e10) * (random_.Chance(0.5) ? -1 : 1));
-      // Unannounced ones must be seen, also past whole wraps.
+      // Unannounced ones must be visible, with whole wraps removed.
       if (SeenJump(machine, ticks) >= least) return ticks;
     }
     return static_cast<int64_t>(4 * least) + 1;
@@ -131,7 +131,7 @@ class Maker {
     const double wander = random_.Chance(0.5) ? random_.Uniform(-1, 1) : 0;
     SetRatio(machine, kStartNs, 1, wander);
     double at = kStartNs + random_.Uniform(-0.2, 1.5) * kSecond;
-    // What is unannounced is found if nothing else happens nearby.
+    // An unannounced change is detected if no other happens nearby.
     const double usual_ns = 6 * period_ns_ + 20 * kMs;
     const double trip = machine->request_ns + machine->return_ns + 10 * machine->jitter_ns;
     const double least_ticks = (3 * trip * 1e-9 * machine->hz) + 3;
@@ -155,7 +155,7 @@ class Maker {
         clock.Jump(at, ticks);
         history_.text +=
             fmt(", jump %+lld at %.6f", static_cast<long long>(ticks), (at - kStartNs) * 1e-9);
-        // A count of zero before a jump says that there was none.
+        // A count of zero before a jump means that there was none.
         if (clock.RawBefore(at) == 0)
           clock.Jump(at, -ticks);
         else
@@ -180,7 +180,7 @@ class Maker {
           Announce(machine, at, false, false);
         }
       } else if (what == 6) {
-        // On a clock that wraps fast a reset may look like next to nothing.
+        // On a clock that wraps fast a reset may look like a negligible change.
         const double least_ns = 3 * trip + 3e9 / machine->hz;
         const auto shown = static_cast<int64_t>(clock.RawBefore(at));
         if (random_.Chance(0.3) && SeenJump(*machine, shown) >= least_ns * 1e-9 * machine->hz) {
@@ -212,12 +212,12 @@ class Maker {
     }
   }
 
-  // A second unannounced change, most often between the same two samples. Samples show both
-  // together: what cancels out nobody can see.
+  // A second unannounced change, mostly between the same two samples. Samples show both together,
+  // so changes that cancel out are invisible.
   void ChangeAgain(Machine* machine, double at, double ratio_before, int64_t jumped, double wander,
                    double least_ticks) {
     const double at_s = (at - kStartNs) * 1e-9;
-    // On a clock that wraps within a few round trips none can be seen.
+    // On a clock that wraps within a few round trips it is invisible.
     const bool can_be_seen = std::ldexp(1.0, static_cast<int>(machine->bits)) > 8 * least_ticks;
     if (again_.Chance(0.5) && can_be_seen) {
       int64_t ticks = 0;
@@ -357,7 +357,7 @@ class Maker {
     for (Event& event : machine->events) event.id = id++;
   }
 
-  // The device's numbers of its records, in the order of their making; lost ones count.
+  // The device's record numbers, in the order of creation; lost records count.
   void Number(Machine* machine) {
     std::vector<std::pair<double, uint64_t*>> made;
     std::vector<std::tuple<double, int, size_t>> order;
@@ -377,7 +377,7 @@ class Maker {
     uint64_t count = 1;
     for (const auto& [at, what, index] : order) {
       ++record;
-      // What announces changes of the clock stays: without it this were another history.
+      // Announcements of clock changes stay, since without them this would be another history.
       const bool lost = what > 0 ? random_.Chance(device_loss_) : machine->events[index].lost;
       if (lost) machine->losses.push_back({at, at, count++, at});
       if (what == 0) event_records_[{machine->number, index}] = record;

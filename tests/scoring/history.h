@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random histories of device clocks, as whole traces with the truth beside them: wraps,
-// jumps and steps announced and unannounced, ramps, resets, lost samples and records.
+// Random histories of device clocks, as whole traces with the truth: wraps, jumps and steps
+// announced and unannounced, ramps, resets, lost samples and records.
 //
 //   const History history = MakeHistory(seed);
 //   auto model = LoadHistory(history);            // through encoder, reader and model
@@ -22,20 +22,20 @@
 
 namespace acceltrace::scoring {
 
-// A device clock whose count at each host time (ns) is known.
+// A device clock whose count is known at each host time (ns).
 class TrueClock {
  public:
   TrueClock(double hz, uint32_t bits, uint64_t start_ticks, int64_t start_ns);
 
-  // In order of time. From then on so many ticks per nominal tick, wandering.
+  // Call in order of time. From then on the clock has this ratio to the nominal rate, and wanders.
   void SetRate(double at_ns, double ratio, double wander_ppm_per_s);
   void Jump(double at_ns, int64_t ticks);
   void Reset(double at_ns);  // the count is 0
 
-  // What it shows.
+  // The value that the clock shows.
   uint64_t Raw(double ns) const { return (Elapsed(ns) + OffsetAt(ns)) & mask_; }
   uint64_t RawBefore(double ns) const;  // right before a jump at that time
-  // Whole ticks counted so far, whatever it shows.
+  // Whole ticks counted so far, whatever the clock shows.
   uint64_t Elapsed(double ns) const;
   double RatioAt(double ns) const;
   uint64_t mask() const { return mask_; }
@@ -65,11 +65,11 @@ struct TrueJob {
   bool has_irq = true;
 };
 
-// What truly happened. Keys are as in the trace.
+// The true times, with the keys of the trace.
 struct HistoryTruth {
   std::map<std::pair<uint32_t, uint32_t>, TrueJob> jobs;                     // device, job
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, TrueCommand> commands;  // and index
-  // Device, kind, and arg0 (arg2 of clock events).
+  // By device, kind, and arg0 (arg2 of clock events).
   std::map<std::tuple<uint32_t, uint32_t, uint64_t>, double> events;
   std::map<std::pair<uint32_t, uint64_t>, double> counters;  // device, value of counter 0
   std::map<std::pair<uint32_t, uint64_t>, std::pair<double, double>> losses;  // device, count
@@ -83,20 +83,20 @@ struct History {
   HistoryTruth truth;
 };
 
-// harsh: up to twelve changes, unannounced ones beside others, records of announced ones lost as
-// well, more losses on either side, uneven sampling, no samples in a row at the ends.
+// harsh: up to twelve changes, unannounced ones close to others, lost records of announced ones,
+// more losses on either side, uneven sampling, no samples in a row at the ends.
 History MakeHistory(uint64_t seed, bool harsh = false);
 
-// One of its clock samples was noted 2 to 50 us too early or too late. False: it has none.
+// Shifts one clock sample by 2 to 50 us. Returns false if there is no sample.
 bool PlantWrongSample(History* history);
-// Whether the clock of a device says that one is, or is none.
+// Whether the model reports a wrong sample of some device's clock.
 bool IsWrongSampleFound(const model::Model& model);
 
-// Through the encoder, the reader and the model's loader; null if it cannot be read.
+// Loads it through the encoder, the reader and the model's loader; null if it cannot be read.
 std::unique_ptr<model::Model> LoadHistory(const History& history);
 
-// The same of what lies between two fractions of its time, read as a part of a long trace is; null
-// too where there is nothing.
+// Loads the part between two fractions of its time, as a part of a long trace is read; null as well
+// if it is empty.
 std::unique_ptr<model::Model> LoadHistoryPart(const History& history, double from, double to);
 
 struct Verdict {
@@ -108,7 +108,7 @@ struct Verdict {
   std::vector<double> widths;  // of times with a known epoch, round trip of their device = 1
 };
 
-// Every device time of every table, and the durations of commands.
+// Checks every device time of every table, and the durations of commands.
 Verdict CheckTimes(const model::Model& model, const History& history);
 
 }  // namespace acceltrace::scoring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The times of a loaded history against what truly happened.
+// Compares the times of a loaded history with the true ones.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

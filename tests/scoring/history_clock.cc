@@ -37,7 +37,7 @@ double TrueClock::RatioAt(double ns) const {
 }
 
 uint64_t TrueClock::Elapsed(double ns) const {
-  // From long before the start on, so that it is never negative.
+  // Starts long before the history, so that it is never negative.
   constexpr int64_t kBefore = int64_t{1} << 62;
   return static_cast<uint64_t>(static_cast<int64_t>(std::floor(CountAt(ns))) + kBefore);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of a loaded history's report against what truly happened.
+// Compares the figures of a loaded history's report with the truth.
 #ifndef TESTS_SCORING_HISTORY_FIGURES_H_
 #define TESTS_SCORING_HISTORY_FIGURES_H_
 
@@ -9,8 +9,8 @@
 
 namespace acceltrace::scoring {
 
-// Utilisation, idle, bandwidth, breakdown and the rest, each against its bounds. Of histories
-// whose records are all there: figures == 0 where the truth of a row is not known.
+// Checks utilisation, idle, bandwidth, breakdown and the rest against their bounds. Only for
+// histories with all records: figures == 0 if the truth of a row is unknown.
 FigureScore CheckFigures(const model::Model& model, const History& history);
 
 }  // namespace acceltrace::scoring

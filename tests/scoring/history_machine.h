@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device of a random history, and what it did. Internal: history.h is what others include.
+// A device of a random history and its activity. Internal; include history.h instead.
 #ifndef TESTS_SCORING_HISTORY_MACHINE_H_
 #define TESTS_SCORING_HISTORY_MACHINE_H_
 
@@ -15,7 +15,7 @@
 
 namespace acceltrace::scoring {
 
-// A change of the clock, as it happens and as it is announced.
+// A change of the clock, and its announcement.
 struct Event {
   double at_ns = 0;
   uint32_t kind = 0;  // proto::DeviceEventBatch::Kind
@@ -71,7 +71,7 @@ struct Machine {
 // By device and index among its events.
 using EventRecords = std::map<std::pair<uint32_t, size_t>, uint64_t>;
 
-// Packets of all of it, in the order of a stream, and what is true of their rows.
+// Writes the packets in the order of a stream, and the truth of their rows.
 void WritePackets(const std::vector<Machine>& machines, std::vector<HostRow> host,
                   const EventRecords& event_records, double end_ns, History* history);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened in a random history, as packets.
+// Writes a random history as packets.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ using stream::DeltaEncoder;
 
 constexpr double kStartNs = 5e12;
 constexpr double kMs = 1e6, kSecond = 1e9;
-// A batch goes to the stream this often, as with the daemon.
+// Interval of a batch in the stream, as with the daemon.
 constexpr double kFlushNs = 5e8;
 
 class Writer {
@@ -116,7 +116,7 @@ class Writer {
     for (const CommandRow& row : machine.commands) {
       if (row.made_ns < from || row.made_ns >= to) continue;
       const TrueCommand& t = row.truth;
-      // The wait is taken off the start, in ticks that do not jump.
+      // The wait is subtracted from the start, in ticks that do not jump.
       const uint64_t wait = clock.Elapsed(t.start) - clock.Elapsed(t.head);
       const uint64_t start = clock.Raw(t.start), head = (start - wait) & mask;
       fetched.Append(clock.Raw(t.fetched), batch->mutable_fetched_ticks_delta());
@@ -242,7 +242,7 @@ class Writer {
     for (const HostRow& row : host_) {
       if (row.at_ns < from || row.at_ns >= to) continue;
       batch->add_kind(row.kind);
-      // Before an event: rounded down; after: up.
+      // Rounded down for times before an event, up after.
       const double ns =
           row.kind == HostBatch::KIND_COMPLETE ? std::ceil(row.at_ns) : std::floor(row.at_ns);
       times.Append(static_cast<uint64_t>(ns), batch->mutable_time_ns_delta());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What histories are made of at random: the same for the same seed.
+// Random numbers of histories: the same for the same seed.
 #ifndef TESTS_SCORING_HISTORY_RANDOM_H_
 #define TESTS_SCORING_HISTORY_RANDOM_H_
 

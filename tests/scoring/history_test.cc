@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ten random histories of clocks, and those that were missed once; `make bench BENCH=time` tries
-// two hundred.
+// Ten random histories of clocks, and those that once failed; `make bench BENCH=time` tries two
+// hundred.
 #include "tests/catch.h"
 #include "tests/scoring/history_figures.h"
 
@@ -24,7 +24,7 @@ void Check(uint64_t seed, bool harsh = false) {
   CHECK(score.outside == 0);
 }
 
-// Whether a part was read: where a clock was set or wrapped the whole is.
+// Whether a part was read: where a clock was set or wrapped the whole trace is read.
 bool CheckPart(uint64_t seed, bool harsh, double from, double to) {
   const History history = MakeHistory(seed, harsh);
   const auto model = LoadHistoryPart(history, from, to);
@@ -98,13 +98,13 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(517, kHarsh);    // a lost step that the next announced one might have been
   Check(461, kHarsh);    // a lost jump, then a change of unknown size
   Check(208, kHarsh);    // two samples whose wraps were counted by what was announced alone
-  Check(668, kHarsh);    // a last sample that is on no curve, and an announced change behind it
-  Check(701, kHarsh);    // a lost jump right behind an announced one, back to before it
+  Check(668, kHarsh);    // a last sample that is on no curve, and a later announced change
+  Check(701, kHarsh);    // a lost jump right after an announced one, back to before it
   Check(811, kHarsh);    // times between two counts that only an earlier wrap seemed to explain
   Check(20289, kHarsh);  // an announced jump beside a lost one: what the clock showed between them
-  Check(20592, kHarsh);  // likewise
-  Check(20593, kHarsh);  // a sample behind both that a count could not go on with
-  Check(50214, kHarsh);  // a record of a jump lost behind the last sample
+  Check(20592, kHarsh);  // as 20289
+  Check(20593, kHarsh);  // a sample after both with which a count could not continue
+  Check(50214, kHarsh);  // a record of a jump lost after the last sample
   Check(50272, kHarsh);  // a lost step right before an announced one that only a last burst follows
   Check(50373, kHarsh);  // like 50214, and no other change announced of that count
   Check(51576, kHarsh);  // a record of a jump lost before the first sample
@@ -112,14 +112,14 @@ TEST_CASE("histories that were missed once are not missed again") {
   Check(70539, kHarsh);  // a window that more curves meet than are looked at
   Check(70602,
         kHarsh);  // a lost step right before an announced one, between samples that show neither
-  Check(70763, kHarsh);  // likewise, right behind it
-  Check(70854, kHarsh);  // a jump lost before the first sample and announced changes behind it
+  Check(70763, kHarsh);  // as 70602, but right after it
+  Check(70854, kHarsh);  // a jump lost before the first sample, followed by announced changes
   Check(51430, kHarsh);  // an announced jump that has no place where only one curve is left
   Check(90095, kHarsh);  // a lost jump that a faster wander hid, which other breaks made likely
-  Check(90633, kHarsh);  // likewise
+  Check(90633, kHarsh);  // as 90095
   Check(90805, kHarsh);  // a jump between a burst of samples and the only one before the next break
-  Check(91691, kHarsh);  // a rate announced before the first sample, and a lost one behind it
-  Check(91746, kHarsh);  // likewise, with jumps
+  Check(91691, kHarsh);  // a rate announced before the first sample, followed by a lost one
+  Check(91746, kHarsh);  // as 91691, with jumps
   Check(210319, kHarsh);  // a jump by a wide sample, seen by two more before the next break
   Check(603248, kHarsh);  // a lost jump as large as one announced soon after
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fault matrix on simulated clocks: in every cell, whatever the seed, the
-// interval holds the truth and nothing true is called a violation.
+// The fault matrix on simulated clocks: in every cell and for any seed, the interval contains the
+// truth and no correct order is reported as a violation.
 #include <cmath>
 
 #include "tests/catch.h"
@@ -39,7 +39,7 @@ TEST_CASE("the fault matrix") {
         const Score score = Run(scenario);
         CAPTURE(calm, scenario.name, scenario.seed, score.error.p99_ns, score.worst_outside_ns);
         CHECK(score.outside == 0);
-        // What happens while the clock jumps cannot be put in order.
+        // Events during a clock's jump cannot be ordered.
         if (!Has(scenario, "jump")) CHECK(score.quality.constraints_rejected == 0);
         CHECK(score.quality.samples_rejected == 0);
         const auto trip = static_cast<double>(score.quality.round_trip_min_ns);
@@ -60,7 +60,7 @@ TEST_CASE("a bracket that lies is left out, and so is a constraint") {
   scenario.ppm = 37;
   scenario.duration_s = 5;
   Recording recording = Simulate(scenario);
-  // Two readings of 50 us ago, one constraint 100 us too strict.
+  // Two readings that are 50 us old, one constraint that is 100 us too strict.
   recording.samples[100].device_ticks -= 50'000;
   recording.samples[180].device_ticks -= 50'000;
   recording.constraints[200].host_ns += 100'000;
@@ -87,7 +87,7 @@ TEST_CASE("few samples give wide bounds, not wrong ones") {
   Scenario scenario;
   scenario.ppm = -200;
   scenario.duration_s = 2;
-  scenario.period_s = 10;  // none in between
+  scenario.period_s = 10;  // no sample in between
   scenario.burst = 2;
   const Score score = Run(scenario);
   CHECK(score.outside == 0);

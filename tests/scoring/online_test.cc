@@ -26,7 +26,7 @@ TEST_CASE("a clock followed online holds the truth of what just happened") {
       }
       online.Add(sample);
       if (i % 50 != 40) continue;
-      // What lies between the last samples but three and the last.
+      // Times between the fourth last sample and the last one.
       const auto from = static_cast<double>(recording.samples[i - 3].host_after_ns);
       const auto to = static_cast<double>(sample.host_before_ns);
       const Result<clock::Map>& map = online.Current();
@@ -46,8 +46,8 @@ TEST_CASE("a clock followed online holds the truth of what just happened") {
 }
 
 TEST_CASE("devices bound each other") {
-  // A copy from one to the other: left after `sent`, arrived before `seen`. The second
-  // device is sampled badly, the first one well.
+  // A copy from one to the other: left after `sent`, arrived before `seen`. The second device is
+  // sampled badly, the first one well.
   Scenario good, bad;
   good.duration_s = bad.duration_s = 5;
   good.ppm = 37, bad.ppm = -50;
@@ -60,7 +60,7 @@ TEST_CASE("devices bound each other") {
   std::vector<clock::Edge> edges;
   size_t other = 0;
   for (const Event& event : first.events) {
-    // The next event of the second device, not before a copy's 500 ns.
+    // The next event of the second device, not before the copy's 500 ns.
     while (other < second.events.size() && second.events[other].true_ns < event.true_ns + 500) {
       ++other;
     }
@@ -89,7 +89,7 @@ TEST_CASE("devices bound each other") {
   }
   CHECK(width_together < 0.8 * width_alone);
 
-  // An order that cannot be: reported, not repaired.
+  // An impossible order is reported, not repaired.
   const clock::Edge wrong{edges.back().later, edges.front().earlier};
   const Result<clock::Graph> broken = BuildGraph(builders, {&wrong, 1});
   REQUIRE(broken.ok());

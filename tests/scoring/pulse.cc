@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO] [--reset AT DEVICE]: a
-// small copy and a small vector op on each device, again and again, evenly over the
-// time: events everywhere for the clocks to be scored on. Between FROM and TO (seconds)
-// the tracing daemon of the guest is stopped, so that it takes no clock samples; at AT
-// a device's function is reset.
+// axl-pulse SECONDS JOBS_PER_S DEVICES [--stop-daemon FROM TO] [--reset AT DEVICE]: runs a small
+// copy and a small vector op on each device repeatedly, evenly over the time, so that there are
+// events everywhere to score the clocks on. Between FROM and TO (seconds) the guest's tracing
+// daemon is stopped, so that it takes no clock samples; at AT a device's function is reset.
 #include <dirent.h>
 #include <signal.h>
 #include <time.h>
@@ -36,7 +35,7 @@ void SleepUntil(int64_t ns) {
   }
 }
 
-// Signals every process called acceltraced; how many there were.
+// Signals every process called acceltraced; returns their number.
 int SignalDaemon(int signal) {
   int found = 0;
   DIR* processes = opendir("/proc");
@@ -85,7 +84,7 @@ bool Beat(int number, const Device& device) {
          Good(axlStreamSynchronize(device.stream), "axlStreamSynchronize");
 }
 
-// A function reset, as an administrator makes it; what the device held is lost.
+// A function reset by an administrator; the device's state is lost.
 bool Reset(int number) {
   const std::string path = "/sys/class/axl/axl" + std::to_string(number) + "/device/reset";
   std::ofstream file(path);
@@ -136,7 +135,7 @@ int main(int argc, char** argv) {
   }
   const int64_t begin_ns = NowNs();
   const auto after = [&](double s) { return begin_ns + static_cast<int64_t>(s * 1e9); };
-  // Once each, if at all.
+  // Each happens once at most.
   const auto due = [&](double* at_s) {
     if (*at_s < 0 || NowNs() < after(*at_s)) return false;
     *at_s = -1;
@@ -155,7 +154,7 @@ int main(int argc, char** argv) {
     if (due(&options.reset_s)) {
       if (!Reset(options.reset_device)) return 1;
       Device* device = &devices[static_cast<size_t>(options.reset_device)];
-      // The context is lost with all that it had; begin anew.
+      // The context is lost with everything in it; create a new one.
       if (!Good(axlSetDevice(options.reset_device), "axlSetDevice") ||
           !Good(axlDeviceReset(), "axlDeviceReset") || !Open(options.reset_device, device)) {
         return 1;

@@ -52,7 +52,7 @@ Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>&
   score.width_max_ns = AtFraction(&widths, 1);
   for (const Baseline& baseline : baselines) {
     for (size_t i = 0; i < events.size(); ++i) {
-      // To whole ns, as everyone stores them.
+      // In whole ns, as all tools store times.
       errors[i] =
           std::round(baseline.convert(events[i].ticks, events[i].near_ns)) - events[i].true_ns;
     }

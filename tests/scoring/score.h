@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far converted times are from the truth.
+// The errors of converted times.
 #ifndef TESTS_SCORING_SCORE_H_
 #define TESTS_SCORING_SCORE_H_
 
@@ -18,7 +18,7 @@ struct Spread {
   double p50_ns = 0, p99_ns = 0, max_ns = 0;
 };
 
-// Of absolute errors.
+// Computes the spread of absolute errors.
 Spread SpreadOf(std::vector<double> errors_ns);
 
 struct Score {
@@ -34,8 +34,8 @@ struct Score {
   };
   std::vector<Rival> rivals;  // the first is the nearest snapshot
   clock::Quality quality;
-  // Errors that differ by less are equal: the whole ns in which everyone stores times, and
-  // how well the truth is known.
+  // Smaller differences between errors count as equal: all tools store times in whole ns, and the
+  // truth has a limited accuracy.
   double resolution_ns = 1;
 
   // The rival with the smallest p99.
@@ -49,8 +49,8 @@ struct TrueEvent {
   clock::Interval converted;
 };
 
-// truth_accuracy_ns: how well the true times are known. An interval misses the truth if it
-// does so wherever within that the truth is.
+// truth_accuracy_ns is the accuracy of the true times. An interval misses the truth if it does so
+// for every possible true time.
 Score ScoreOf(const std::vector<TrueEvent>& events, const std::vector<Baseline>& baselines,
               const clock::Quality& quality, double truth_accuracy_ns = 0);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// report-score [--json] TRACE TRUTH...: the figures of a trace's report against the truth logs of
-// its devices. Exit 1 when an interval misses the truth.
+// report-score [--json] TRACE TRUTH...: compares the figures of a trace's report with the truth
+// logs of its devices. Exits 1 if an interval misses the truth.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Result<std::map<TruthKey, json>> ReadLines(const std::string& path) {
   return lines;
 }
 
-// The scale ties the guest's clock to the truth's, by the samples of any device.
+// The samples of any device tie the guest's clock to the truth's.
 Result<TimeScale> ReadScale(const std::string& trace, const Truth& truth) {
   auto reader = stream::Reader::Open(trace);
   if (!reader.ok()) return reader.status();
@@ -55,7 +55,7 @@ Result<RunTruth> MakeRun(const model::Model& model, const std::map<TruthKey, jso
                          const TimeScale& scale) {
   RunTruth run;
   run.accuracy_ns = scale.accuracy_ns;
-  // Rates of the guest's clocks against each other are known to this.
+  // The accuracy of the guest's clock rates relative to each other.
   run.scale_error = 2e-9;
   run.commands.resize(model.commands.size());
   run.jobs.resize(model.jobs.size());
@@ -79,7 +79,7 @@ Result<RunTruth> MakeRun(const model::Model& model, const std::map<TruthKey, jso
     for (const std::string& cause : device.about.stalls()) {
       command.stalls.push_back(length(line.at("stall_ns").at(cause)));
     }
-    // Waiting in pieces: head is the log's word for all of it, too.
+    // A wait in several parts: the log's head stands for all of it, too.
     const auto key = std::make_pair(number, job);
     if (!last.contains(key) || model.commands.index[i] >= last[key]) {
       last[key] = model.commands.index[i];

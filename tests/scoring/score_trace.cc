@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-score [--json] [--no-ptm] [--unannounced] TRACE TRUTH...: device times of a trace
-// against the truth logs of its devices. A line for each device; exit 1 when an interval
-// misses the truth. --no-ptm: as if the driver had taken no cross-timestamps. --unannounced:
-// as if the device had announced no changes of its clock.
+// clock-score [--json] [--no-ptm] [--unannounced] TRACE TRUTH...: compares device times of a trace
+// with the truth logs of its devices. Prints a line for each device; exits 1 if an interval misses
+// the truth. --no-ptm: ignores the driver's cross-timestamps. --unannounced: ignores the device's
+// announcements of clock changes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace acceltrace::scoring {
 namespace {
 
 struct Input {
-  std::string bytes;  // of the trace, encoded anew
+  std::string bytes;  // of the trace, encoded again
   // Clock samples by device number, which the model does not keep.
   std::map<uint32_t, std::vector<clock::Sample>> samples;
-  // When the clock was latched, too: host times before.
+  // Host times right before the clock was latched.
   std::map<uint32_t, std::vector<int64_t>> latches;
 };
 
@@ -53,7 +53,7 @@ Result<Input> ReadTrace(const std::string& path, bool ptm, bool announced) {
   return input;
 }
 
-// Converted device times with the truth beside them.
+// Matches converted device times with true times.
 std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Truth& truth,
                              const TimeScale& scale, uint64_t* unmatched) {
   std::vector<TrueEvent> events;
@@ -86,7 +86,7 @@ std::vector<TrueEvent> Match(const model::Model& model, uint32_t row, const Trut
   return events;
 }
 
-// Orders between devices, and how many of their slacks miss the true one.
+// Orders between devices, and the number of slacks that miss the true one.
 struct Edges {
   uint64_t orders = 0, outside = 0, contradicting = 0;
   int64_t width_ns = 0;  // median
@@ -106,7 +106,7 @@ Edges MatchEdges(const model::Model& model, const Truth& truth, const TimeScale&
     if (from == nullptr || to == nullptr || from->completion == 0 || to->doorbell == 0) continue;
     ++edges.orders;
     edges.contradicting += orders.slack[i].hi_ns < 0;
-    // Two whole ns of the log; what else is unknown of the scale is the same at both ends.
+    // Two whole ns of the log; other uncertainties of the scale are the same at both ends.
     const double slack_ns = scale.At(to->doorbell) - scale.At(from->completion);
     edges.outside += slack_ns + 1 < static_cast<double>(orders.slack[i].lo_ns) ||
                      slack_ns - 1 > static_cast<double>(orders.slack[i].hi_ns);
@@ -119,7 +119,7 @@ Edges MatchEdges(const model::Model& model, const Truth& truth, const TimeScale&
   return edges;
 }
 
-// What a sample takes: those of the burst at the start follow each other at once.
+// The duration of a sample, measured in the burst at the start, where they are back to back.
 double SampleCostNs(std::span<const clock::Sample> samples) {
   constexpr size_t kBurst = 24;  // less than there are in one
   if (samples.size() <= kBurst) return 0;
@@ -131,7 +131,7 @@ double SampleCostNs(std::span<const clock::Sample> samples) {
   return static_cast<double>(apart_ns[kBurst / 2]);
 }
 
-// What latching the clock takes: most are followed by another at once.
+// The duration of latching the clock, since most latches are back to back.
 double LatchCostNs(std::span<const int64_t> latches) {
   std::vector<int64_t> apart_ns;
   for (size_t i = 1; i < latches.size(); ++i) apart_ns.push_back(latches[i] - latches[i - 1]);
@@ -141,7 +141,7 @@ double LatchCostNs(std::span<const int64_t> latches) {
   return static_cast<double>(*middle);
 }
 
-// Of the time between the first and the last sample.
+// Share of the time between the first and the last sample.
 double SamplingShare(std::span<const clock::Sample> samples, std::span<const int64_t> latches) {
   const int64_t ns = samples.back().host_before_ns - samples.front().host_before_ns;
   const double cost_ns = static_cast<double>(samples.size()) * SampleCostNs(samples) +

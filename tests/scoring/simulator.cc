@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kHostStartNs = 1e12;
 
-// The count at a host time, in long double: 64 bits of mantissa.
+// The count at a host time, in long double, which has a mantissa of 64 bits.
 class DeviceClock {
  public:
   explicit DeviceClock(const Scenario& scenario) : scenario_(scenario) {
@@ -66,7 +66,7 @@ class Traffic {
     return mean > 0 ? std::exponential_distribution<>(1 / mean)(random_) : 0;
   }
   bool Chance(double share) { return Uniform(0, 1) < share; }
-  // One leg of a path, `minimum` plus what gets in the way.
+  // One direction of a path: `minimum` plus random delays.
   double Leg(const Path& path, double minimum) {
     double ns = minimum + Exponential(path.jitter_ns);
     if (Chance(path.slow_share / 2)) ns += Exponential(path.slow_ns);
@@ -151,7 +151,7 @@ Recording Simulate(const Scenario& scenario) {
   if (scenario.announced) {
     for (const ClockChange& change : scenario.changes) {
       const double at = kHostStartNs + change.at_s * 1e9;
-      // The record is made with the first tick of the new count or rate.
+      // The record is made at the first tick of the new count or rate.
       recording.cuts.push_back({device.Ticks(at + 1), static_cast<int64_t>(at) - 1000,
                                 scenario.nominal_hz * change.ratio * (1 + scenario.ppm * 1e-6)});
     }

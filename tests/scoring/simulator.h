@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device clock, its sampling and its jobs, in host time that is known exactly:
-// what the estimator is tested on without a VM.
+// Simulates a device clock, its sampling and its jobs in exactly known host time, to test the
+// estimator without a VM.
 #ifndef TESTS_SCORING_SIMULATOR_H_
 #define TESTS_SCORING_SIMULATOR_H_
 
@@ -18,10 +18,10 @@ struct ClockChange {
   double at_s = 0;
   double ratio = 1;       // new frequency against nominal, ppm apart
   double jump_ticks = 0;  // added to the count
-  bool reset = false;     // the count begins anew at 0
+  bool reset = false;     // the count restarts at 0
 };
 
-// How a read of the device clock travels, and what comes in between. Times in ns.
+// The path of a read of the device clock, with its delays in ns.
 struct Path {
   double request_ns = 400;   // to the device
   double return_ns = 400;    // and back
@@ -79,8 +79,8 @@ struct Recording {
 
 Recording Simulate(const Scenario& scenario);
 
-// The cells of the fault matrix. `quiet`: the paths of instruction-counted virtual
-// time, where reads differ by a few ns; else those of a busy machine.
+// The cells of the fault matrix. `quiet` has the paths of instruction-counted virtual time, where
+// reads differ by a few ns, else those of a busy machine.
 std::vector<Scenario> FaultMatrix(bool quiet);
 
 }  // namespace acceltrace::scoring

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// clock-speed: a million events on four devices aligned by one thread, and the memory
-// of a clock followed online. One line of JSON.
+// clock-speed: aligns a million events on four devices in one thread, and measures the memory of a
+// clock followed online. Prints one line of JSON.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <time.h>
@@ -20,7 +20,7 @@ std::atomic<int64_t> live_bytes{0}, peak_bytes{0};
 
 }  // namespace
 
-// Counts what is allocated, so that the peak is that of the code and not of pages.
+// Counts allocated bytes, so that the peak is that of the code and not of pages.
 void* operator new(size_t size) {
   void* memory = std::malloc(size);
   if (memory == nullptr) std::abort();
@@ -39,14 +39,14 @@ void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 namespace acceltrace::scoring {
 namespace {
 
-// Of this thread's CPU: other work on the machine does not count.
+// CPU time of this thread, so that other work on the machine does not count.
 double Now() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Every sample, constraint and cut, in order of time; fitted ten times a second.
+// Feeds every sample, constraint and cut in order of time; fits ten times a second.
 int64_t OnlinePeak(const Recording& recording) {
   const int64_t before = live_bytes;
   peak_bytes = before;

@@ -8,7 +8,7 @@
 namespace acceltrace::scoring {
 namespace {
 
-// In the order of docs/analysis.md: the first that is true at an instant has it.
+// In the order of docs/analysis.md: the first one that holds at an instant gets it.
 constexpr const char* kClasses[] = {"computing", "transferring", "holding", "notifying",
                                     "ringing",   "driver",       "runtime", "application"};
 enum { kComputing, kTransferring, kHolding, kNotifying, kRinging, kDriver, kRuntime, kApplication };

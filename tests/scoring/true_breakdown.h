@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time went, from true times.
+// Breaks down the run time by true times.
 #ifndef TESTS_SCORING_TRUE_BREAKDOWN_H_
 #define TESTS_SCORING_TRUE_BREAKDOWN_H_
 

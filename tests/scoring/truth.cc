@@ -43,7 +43,7 @@ std::vector<double> Residuals(const Points& points, const Line& line) {
   return residuals;
 }
 
-// Least squares without what lies far from the rest: readings that were interrupted.
+// Least squares without outliers, which are readings that were interrupted.
 Line RobustLine(Points points) {
   Line line = LeastSquares(points);
   for (int round = 0; round < 4; ++round) {
@@ -61,7 +61,7 @@ Line RobustLine(Points points) {
   return line;
 }
 
-// How far the middle of the points of a while is from the line.
+// The distance of the middle of an interval's points from the line.
 double Wander(Points points, const Line& line) {
   constexpr size_t kParts = 16;
   std::sort(points.begin(), points.end());
@@ -115,7 +115,7 @@ Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sampl
   }
   if (samples_at.size() < 2) return Status::Error("no clock samples with a cycle counter");
   const Line host = LeastSquares(samples_at);
-  // The log may hold other recordings as well.
+  // The log may contain other recordings as well.
   const auto [first, last] = std::minmax_element(samples_at.begin(), samples_at.end());
   Points pairs;
   for (const auto& [ns, tsc] : truth.pairs) {
@@ -127,7 +127,7 @@ Result<TimeScale> MakeTimeScale(const Truth& truth, std::span<const clock::Sampl
   TimeScale scale{tsc.x0, host.At(tsc.y0), host.slope * tsc.slope, 0};
   scale.accuracy_ns = host.slope * Wander(pairs, tsc);
   for (const double off : Residuals(samples_at, host)) {
-    // Half a ns is in the rounding of the host times.
+    // Half a ns is due to the rounding of host times.
     scale.accuracy_ns = std::max(scale.accuracy_ns, std::abs(off) - 0.5);
   }
   return scale;

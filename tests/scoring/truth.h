@@ -16,7 +16,7 @@
 
 namespace acceltrace::scoring {
 
-// (device, job, index) of a command; a job as such has index kJob.
+// (device, job, index) of a command; the job itself has index kJob.
 using TruthKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 inline constexpr uint32_t kJob = ~0u;
 
@@ -29,19 +29,19 @@ struct TrueTimes {
 
 struct Truth {
   std::map<TruthKey, TrueTimes> events;
-  // (virtual clock, TSC) of the log's lines, which QEMU reads one after the other.
+  // (virtual clock, TSC) of the log's lines, which QEMU reads in succession.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };
 
-// Adds the lines of a file to *truth. Errors: cannot open, a line that is no JSON.
+// Adds the lines of a file to *truth. Errors: cannot open, a line that is not JSON.
 Status ReadTruth(const std::string& path, Truth* truth);
 
-// Virtual clock to CLOCK_MONOTONIC: by the log's pairs to the TSC, each of which is off by
-// what QEMU did between two readings, and by the driver's samples from there.
+// Converts the virtual clock to CLOCK_MONOTONIC: by the log's pairs to the TSC, each of which is
+// off by QEMU's delay between two readings, and from there by the driver's samples.
 struct TimeScale {
   double origin = 0, host_origin_ns = 0, slope = 1;  // host = host_origin + slope * (v - origin)
-  // How well a true time is known: how far the middle of the pairs of a while, and the
-  // samples, leave the lines. Large where the TSC did not run evenly.
+  // The accuracy of a true time: how far the middle of an interval's pairs, and the samples, are
+  // from the lines. Large if the TSC did not run evenly.
   double accuracy_ns = 0;
   double At(int64_t virtual_ns) const {
     return host_origin_ns + slope * (static_cast<double>(virtual_ns) - origin);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Libraries by the names that providers give, for daemon/testing/functions_test.py.
+# Libraries with the names that providers use, for daemon/testing/functions_test.py.
 STANDIN := $(BUILD)/test/standin
 define standin
 TESTS += $(STANDIN)/$(1)

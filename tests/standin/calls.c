@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * standin-calls LIBRARY THREADS CALLS [wait]: each thread makes as many calls, of all functions
- * in turn; prints "FUNCTION COUNT BYTES" of each. With `wait`, goes on when a line comes, and
+ * standin-calls LIBRARY THREADS CALLS [wait]: each thread makes that many calls, of all functions
+ * in turn; prints "FUNCTION COUNT BYTES" of each. With `wait`, continues when a line comes, and
  * prints the first bytes of each function before and after it.
  */
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static void call(struct thread *self, int name, uint64_t size)
 		return;
 	case 1:
 		((int (*)(uint64_t, const void *, size_t))functions[name])(4096, source, size);
-		/* It calls the other one. */
+		/* This function calls the other one. */
 		self->count[2]++;
 		self->bytes[2] += size;
 		break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of vendors' APIs that only give back a result: 0, or 2 (out of memory) for 0 bytes.
+ * Functions of vendors' APIs that only return a result: 0, or 2 (out of memory) for 0 bytes.
  * Handles and pointers are numbers.
  */
 #include <stddef.h>

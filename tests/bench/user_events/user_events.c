@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// user_events HOW COUNT: writes COUNT events of one kind, or does what bounds them from below,
-// and prints ns and cycles of the time-stamp counter for each. Built by tests/bench/collection.
+// user_events HOW COUNT: writes COUNT events of one kind, or does the work that is their lower
+// bound, and prints ns and cycles of the time-stamp counter for each. Built by
+// tests/bench/collection.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void Copy(uint64_t i) {
   memcpy(to, from, sizeof(to));
   sink = (uint64_t)to[(i * 64) & 4095];
 }
-// With or without a tracer: whoever listens decides.
+// The same call with and without a tracer.
 static void Mark(uint64_t i) {
   sink = i;
   axlMark("mark");
