@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 include $(sort $(wildcard tests/*/build.mk))
 
-# Catch2 3 is a library, 2 is only headers: the object with main() takes the library in, so that
-# every unit test links alike with either.
+# Catch2 3 is a library, 2 is only headers. The object with main() links the library in, so that
+# every unit test links in the same way with either.
 CATCH_LIB := $(if $(wildcard /usr/include/catch2/catch_all.hpp),-lCatch2)
 CATCH_ALL := -Wl,--whole-archive $(CATCH_LIB) -Wl,--no-whole-archive
 $(OBJ)/tests/catch_main.o: tests/catch_main.cc | $(PROTO_H)

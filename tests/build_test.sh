@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The Makefile's rules, on a tree of one program and a compiler that is as slow as the test wants:
-# what changes while it works, by hand or by a second make, must not leave anything stale.
+# The Makefile's rules, on a tree of one program and a compiler that is as slow as the test wants: a
+# change while it works, by hand or by a second make, must not leave anything stale.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 tree=$(mktemp -d)
@@ -20,14 +20,14 @@ cp "$top/libtrace/proto/"*.proto "$tree/libtrace/proto/"
 mkdir "$tree/libtrace/stream"
 cp "$top/libtrace/stream/version.h" "$tree/libtrace/stream/"
 cd "$tree" || exit 1
-# Make's own braces.
+# These braces are make's.
 # shellcheck disable=SC2016
 echo '$(eval $(call program,$(BUILD)/bin/x,libtrace/x/x.cc,))
 ALL += $(BUILD)/bin/x' >libtrace/x/build.mk
 printf '#include <cstdio>\n#include "libtrace/x/x.h"\nint main() { puts(X); }\n' >libtrace/x/x.cc
 say() { echo "#define X \"$1\"" >libtrace/x/x.h; }
 
-# A compiler that waits between reading and writing: for the file that HOLD names.
+# A compiler that waits between reading and writing the file that HOLD names.
 cat >slow-c++ <<'END'
 #!/bin/sh
 for last; do :; done # the output: -o is the last option when it compiles
@@ -43,7 +43,7 @@ esac
 END
 chmod +x slow-c++
 build() { make CXX=./slow-c++ >>log 2>&1; }
-# held NAME: a make in the background, until its compiler has read the source.
+# held NAME: starts make in the background and waits until its compiler has read the source.
 held() {
 	HOLD=$PWD/$1 build &
 	tries=0
@@ -81,7 +81,7 @@ build
 check 'a comment in the schema compiles nothing' 'PROTOC libtrace/proto/trace.proto' \
 	"$(grep -v '^make' log | xargs)"
 
-# Joined: what is so stays so when a file comes, and the rest is not made again.
+# With JUMBO, existing groups stay when a file is added, and the rest is not rebuilt.
 cp "$top/scripts/lib/jumbo" scripts/lib/
 echo 'int Other() { return 1; }' >libtrace/x/other.cc
 sed -i 's|x/x.cc|& libtrace/x/other.cc|' libtrace/x/build.mk
@@ -92,7 +92,7 @@ touch libtrace/x/new.cc
 make CXX=./slow-c++ >log 2>&1
 check 'and stay so when another file comes' '1 JUMBO build/jumbo' \
 	"$(grep -c '\.o ' build/jumbo/plan.mk) $(xargs -d '\n' <log | tr -s ' ' | sed 's/^ //')"
-# A fuzzer's object, whose precompiled header is not there yet, of a joined source.
+# A fuzzer's object of a joined source whose precompiled header does not exist yet.
 mkdir -p build/jumbo/fuzz/libtrace/x
 cp libtrace/x/x.cc build/jumbo/fuzz/libtrace/x/
 check 'fuzzers are compiled by their own rule' 1 \

@@ -9,7 +9,7 @@
 using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
-// As v3 has it, in the body of a case; tests/run counts it by this warning.
+// Like v3's, for the body of a case; tests/run recognises it by this warning.
 #define SKIP(reason)          \
   do {                        \
     WARN("skipped: " reason); \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// main() of every unit-test binary, for either Catch2 generation. A run through a
-// case, by whichever of its sections, that asserts nothing could not fail: it fails
-// here. (Catch2's own warning would have every section assert for itself, also one
-// that only varies what its case asserts afterwards.)
+// main() of every unit-test binary, for either Catch2 generation. A run through a case that asserts
+// nothing, in whichever of its sections, could not fail, so it fails here. (Catch2's own warning
+// would require every section to assert, even one that only varies what its case asserts
+// afterwards.)
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
@@ -32,7 +32,7 @@ class SilentRuns : public ListenerBase {
     ++depth_;
   }
 
-  // The outermost section is the run itself; it holds what the inner ones asserted.
+  // The outermost section is the run itself; it includes the assertions of the inner ones.
   void sectionEnded(const Catch::SectionStats& stats) override {
     ListenerBase::sectionEnded(stats);
     if (--depth_ > 0) return;

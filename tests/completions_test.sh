@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Completions of bash and zsh: every verb and option that --help has is offered, by the shells
-# themselves, and manual pages are laid out without a complaint.
+# Completions of bash and zsh: the shells offer every verb and option in --help. Manual pages format
+# without a warning.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$top" || exit 1
@@ -14,16 +14,16 @@ scripts/lib/completions "$scratch" >"$scratch/said" 2>&1
 check 'completions are made' 0 "$?"
 sed 's/^/# /' "$scratch/said"
 
-# What help says, read otherwise than scripts/lib/completions does.
+# Parses the help text in another way than scripts/lib/completions.
 verbs=$(build/bin/acceltrace --help | sed '1,/^Subcommands:/d' | grep -o '^  [a-z][a-z-]*' | tr -d ' ')
 options() { "$@" --help | grep -oE '(^ *|,|\[| |\()--?[a-z][a-z-]*' | grep -oE -- '--[a-z][a-z-]*' | sort -u; }
-# What the text of help mentions and is no option of that verb.
+# Options that the help text mentions but that are not options of that verb.
 options_of() {
 	build/bin/acceltrace "$1" --help | grep -oE '^  (-[a-z],)?--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
 }
 
 cat >"$scratch/offer.bash" <<'END'
-# offer WORD...: what bash offers for the last one.
+# offer WORD...: the completions that bash offers for the last word.
 source "$1/bash"
 shift
 COMP_WORDS=("$@")

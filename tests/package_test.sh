@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The Debian packages: what lintian says of them, that they hold what `make install` puts in place, and
-# that they are installed, upgraded and purged without a trace in a copy of this machine's root.
+# The Debian packages: lintian's findings, that they contain what `make install` installs, and that
+# they are installed, upgraded and purged without a trace in a copy of this machine's root.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$top" || exit 1
@@ -40,7 +40,7 @@ lintian --allow-root ${debugged:+--suppress-tags $debugged} build/package/*.chan
 sed 's/^/# /' "$scratch/lintian"
 check 'lintian: no error, no warning' 0 "$(grep -c '^[EW]:' "$scratch/lintian")"
 
-# The same files as an installation, each in one package.
+# The same files as an installation, each in exactly one package.
 scripts/lib/install "$scratch/root" /usr --package "lib/$(gcc -print-multiarch)" >"$scratch/install" 2>&1
 (cd "$scratch/root" && find . ! -type d | sed 's/^..//' | sort) >"$scratch/installed"
 for deb in build/package/*.deb; do
@@ -50,7 +50,7 @@ done | sed 's/\(man.*\)\.gz$/\1/' | sort >"$scratch/packed"
 check 'no file is in two packages' '' "$(uniq -d <"$scratch/packed")"
 check 'every installed file is in one' '' "$(comm -23 "$scratch/installed" "$scratch/packed")"
 
-# A copy of this machine's root in memory: what packages need is here, a network is not.
+# A copy of this machine's root in memory, which has the packages' dependencies, but no network.
 cat >"$scratch/guest" <<'END'
 # guest REPO VERSION: in the copy.
 set -u
@@ -62,7 +62,7 @@ files() { find /etc /usr /var /opt /srv /home -xdev \( -path /var/log -o -path /
 	! -type d -print | sort; }
 debs() { ls "$1"/*.deb | grep -v dbgsym; }
 files "$1" >/tmp/before
-# The module is compiled once, which takes long: with the upgrade.
+# The module is compiled only once, with the upgrade, since that takes long.
 dpkg -i $(debs package | grep -v dkms) >/tmp/install.txt 2>&1
 echo "install $?"
 acceltrace --version
@@ -96,7 +96,7 @@ test -e /etc/acceltrace/providers.d/mine.provider
 echo "own files stay $?"
 rm -rf /etc/acceltrace
 files "$1" >/tmp/after
-# Of users and groups, and what shows that they were changed.
+# Except users and groups, and their backup files.
 diff /tmp/before /tmp/after | grep '^[<>]' | grep -v ' /etc/\(passwd\|group\|gshadow\|shadow\)\|/tmp/\|/etc/ld.so.cache'
 END
 DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=none PACKAGE_OUT=$top/build/package-next VERSION_SUFFIX=+1 \

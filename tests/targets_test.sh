@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# The make targets that people type: what is installed runs from where it was put and goes again, and
-# the others call what they say.
+# The user-visible make targets: an installation runs from its place and can be removed, and the
+# other targets do what they say.
 set -u
 top=${REPO:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$top" || exit 1
@@ -15,13 +15,13 @@ plan 19
 
 make help >"$scratch/help" 2>&1
 check 'help' 0 $?
-# Each target that it names is one.
+# Each target that the help names exists.
 sed -n 's/^make \([a-z-]*\) .*/\1/p' "$scratch/help" | while read -r target; do
 	grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" scripts/targets.mk Makefile kmod/build.mk daemon/build.mk || echo "$target"
 done >"$scratch/absent"
 check 'help names targets that there are' '' "$(cat "$scratch/absent")"
 
-# runs TARGET: what the test runner would be called with.
+# runs TARGET: the arguments that the test runner would get.
 runs() { make -s --no-print-directory RUN_TESTS='echo ran' "$@" 2>&1 | grep '^ran'; }
 check 'check' 'ran --kind lint --kind unit --kind program --kind script' "$(runs check)"
 check 'check-vm' 'ran --kind vm' "$(runs check-vm)"
@@ -31,7 +31,7 @@ make bench BENCH=nosuch >"$scratch/bench" 2>&1
 check 'bench: a suite that is not there' 'bench: no suite nosuch in tests/bench' \
 	"$(grep '^bench: ' "$scratch/bench")"
 
-# Each suite names what it uses, so that it runs in a checkout where nothing was built.
+# Each suite names the files that it uses, so that it runs in a checkout without a build.
 for suite in tests/bench/*; do
 	[ -f "$suite" ] || continue
 	[ -x "$suite" ] || continue
@@ -48,7 +48,7 @@ check 'bench: suites say what they need' '' "$(cat "$scratch/needs")"
 
 make -s install "DESTDIR=$scratch/root" PREFIX=/opt/axl >"$scratch/install" 2>&1
 check 'install' 0 $?
-# What is always there, whatever kernels the module was built for.
+# Files that are always installed, whatever kernels the module was built for.
 (cd "$scratch/root" && find . ! -type d | grep -v '^./usr/lib/modules/\|/\.build-id/' | sed 's/^..//' | sort) \
 	>"$scratch/files"
 version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
@@ -99,7 +99,7 @@ check 'install: acceltrace runs from there' 0 $?
 
 check 'install: the unit starts what was installed' 'ExecStart=/opt/axl/bin/acceltraced' \
 	"$(grep '^ExecStart=' "$scratch/root/usr/lib/systemd/system/acceltraced.service")"
-# Where nothing was built with -g there is nothing to keep.
+# Without -g there is no debug information to keep.
 kept=0
 readelf -S build/bin/acceltrace | grep -q '\.debug_info' && kept=1
 id=$(readelf -n "$scratch/root/opt/axl/bin/acceltrace" | sed -n 's/.*Build ID: *//p')
@@ -108,7 +108,7 @@ check 'install: without debug information, which lies beside' "0 $kept" "$(
 	readelf -S "$scratch/root/opt/axl/bin/acceltrace" | grep -c '\.debug_info'
 ) $(readelf -S "$symbols" 2>/dev/null | grep -c '\.debug_info')"
 
-# What others compile against it finds everything there, and not here.
+# A program can be compiled against the installation alone.
 export PKG_CONFIG_PATH="$scratch/root/opt/axl/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$scratch/root"
 export LD_LIBRARY_PATH="$scratch/root/opt/axl/lib"
 cat >"$scratch/user.c" <<'END'
@@ -147,7 +147,7 @@ check 'versions: libraries and their symbols carry one' 'AXL_0.1 ACCELTRACE_0.1'
 	done | tr '\n' ' ' | sed 's/ $//'
 )"
 
-# One number: libtrace/stream/version.h has it, and nothing else differs.
+# The version number is only in libtrace/stream/version.h.
 {
 	build/bin/acceltrace --version | grep -qx "acceltrace $version" || echo 'acceltrace'
 	build/bin/acceltraced --version | grep -qx "acceltraced $version" || echo 'acceltraced'

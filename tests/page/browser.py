@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headless Chromium over its DevTools pipe: nothing but Python's standard library.
+"""Headless Chromium over its DevTools pipe, with Python's standard library only.
 
     with Browser(folder) as browser:
         page = browser.open(path, 1366, 768)
@@ -28,11 +28,11 @@ def find():
 
 
 class Failed(Exception):
-    """The browser did not do what it was asked."""
+    """The browser did not do what was requested."""
 
 
 class Browser:
-    """One browser process with a profile of its own in `folder`."""
+    """One browser process with its own profile in `folder`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -48,7 +48,7 @@ class Browser:
             os.dup2(b, 4)
 
         self.log = open(os.path.join(self.folder, "browser.log"), "wb")
-        # Not through Debian's wrapper where the program itself is there: it prints more.
+        # Bypasses Debian's wrapper if possible, because it prints more.
         self.process = subprocess.Popen(
             [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
              "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
@@ -121,7 +121,7 @@ class Browser:
 
 
 class Page:
-    """A file shown in a tab of its own."""
+    """A file shown in its own tab."""
 
     def __init__(self, browser, path, width, height, dark, fragment):
         self.browser, self.width, self.height = browser, width, height
@@ -142,14 +142,14 @@ class Page:
         return self.browser.call(method, self.session, **params)
 
     def show_as(self, width, height, dark):
-        """The window's size and the user's colour scheme."""
+        """Sets the window's size and the user's colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def run(self, expression):
-        """The value of an expression; promises are waited for."""
+        """Returns the value of an expression after waiting for promises."""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                          awaitPromise=True)
         if "exceptionDetails" in done:
@@ -159,7 +159,7 @@ class Page:
         return done["result"].get("value")
 
     def settle(self):
-        """Until what was asked for is drawn, and the address says so."""
+        """Waits until the requested state is drawn and in the address."""
         self.run("""new Promise((done) => {
             let quiet = 0;
             const look = () => {
@@ -218,8 +218,9 @@ class Page:
             file.write(base64.b64decode(shot["data"]))
 
     def complaints(self):
-        """Errors of the page and of its console, and requests but for the file itself, or of a
-        served page for what lies below its address."""
+        """Errors of the page and of its console, and requests other than for the file itself or,
+        for a served page, below its address.
+        """
         own = self.url.split("#")[0]
         found = []
         for event in self.browser.events:

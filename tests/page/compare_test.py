@@ -46,14 +46,14 @@ def same(a, b):
 
 
 class Both:
-    """A comparison as a file and as it is served: whatever holds of one holds of the other."""
+    """A comparison as a file and as it is served; both must behave alike."""
 
     def __init__(self, folder, browser, traces, url):
         self.folder, self.browser, self.traces, self.url = folder, browser, traces, url
         self.file = os.path.join(folder, "both.html")
         done = subprocess.run([ACCELTRACE, "html", *traces, "-o", self.file], capture_output=True,
                               text=True, timeout=120, check=False)
-        # They lost an event, which both say.
+        # Both have lost an event and report it.
         assert done.returncode == 1 and "lacks what is missing" in done.stderr, done
 
     def open(self, width=1366, height=900, **more):
@@ -70,7 +70,7 @@ def both_show_the_same_time(both):
         a, b = page.run(WINDOWS)
         assert same(a, b), (a, b)
         page.run("acceltrace().pages.a.window()")
-        # Whoever moves, the other one follows.
+        # Moving either one moves the other.
         for side in "ab":
             page.run(inside(side, "focus()"))
             before = page.run(WINDOWS)[0]
@@ -119,7 +119,7 @@ def a_row_leads_to_its_place_in_both(both):
             until(page, inside(side, "acceltrace().selected !== null"))
             assert page.run(inside(side, "acceltrace().selected.kind")) == "command"
         assert page.run("document.querySelectorAll('tr.here').length") == 1
-        # Both begin at their place, and show as much; they stay so when one is moved.
+        # Both begin at their place with the same width, and keep it when one is moved.
         places = [page.run(inside(side, "acceltrace().selectedId")) for side in "ab"]
         assert places[0] == places[1], places
         page.run(inside("a", "dispatchEvent(new KeyboardEvent('keydown', {key: 's'}))"))
@@ -128,7 +128,7 @@ def a_row_leads_to_its_place_in_both(both):
         a, b = page.run(WINDOWS)
         assert abs((a[1] - a[0]) - (b[1] - b[0])) < 1, (a, b)
         assert page.run("document.getElementById('align').value") == "row"
-        # The keyboard does as well.
+        # The keyboard works as well.
         page.run(ROWS + "[0].focus()")
         page.key("Enter")
         assert page.run(ROWS + "[0].className") == "here"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""How the page of acceltrace html is explored: tooltips of charts, tracks that are pinned, hidden
-and moved; and what its colours mean."""
+"""Exploring the page of acceltrace html: tooltips of charts, tracks that are pinned, hidden and
+moved; and the meaning of its colours.
+"""
 
 import contextlib
 import os
@@ -129,7 +130,7 @@ def tracks_are_pinned_hidden_and_moved_in_their_list(opener):
     assert page.run("document.activeElement.dataset.do") == "up"
     page.key("Escape")
     page.settle()
-    # What is pinned stays where it is when the rest scrolls.
+    # Pinned tracks stay where they are when the rest scrolls.
     page.show_as(1366, 420, False)
     page.settle()
     y = page.run(ROWS)[0][2]
@@ -145,7 +146,7 @@ def tracks_are_pinned_hidden_and_moved_in_their_list(opener):
     other.run("location.hash = '#trust'")
     other.key("2")
     assert [row[0] for row in other.run(ROWS)] == ids
-    # Something hidden comes back when it is wanted.
+    # A hidden track is shown again when one of its events is selected.
     other.run("acceltrace().select(acceltrace().placeOf('irq', 3))")
     other.settle()
     assert "i0" in [row[0] for row in other.run(ROWS)]
@@ -163,7 +164,7 @@ def tracks_are_pinned_hidden_and_moved_in_their_list(opener):
 
 
 def label_of(page, track):
-    """Where a track's name is on the screen."""
+    """The position of a track's name on the screen."""
     return page.run(f"""(() => {{
         const row = acceltrace().rows.find((each) => each.track && each.track.id === '{track}');
         const box = document.getElementById('scroll').getBoundingClientRect();
@@ -186,7 +187,7 @@ def a_tracks_name_has_a_menu_and_can_be_dragged(opener):
     page.click(*label_of(page, "u0.1"))
     page.key("Escape")
     assert page.run("document.getElementById('track-menu').hidden") is True
-    # Over the track above it and a little more.
+    # Drag it over the track above and a little further.
     ids = [row[0] for row in page.run(ROWS)]
     above = ids[ids.index("u0.3") - 1]
     page.drag(*label_of(page, "u0.3"), *label_of(page, above))
@@ -231,7 +232,7 @@ def a_cut_name_is_whole_in_its_tooltip(opener):
 
 
 def picture(page, folder, left=0, top=0, width=1366, height=1000, scale=1):
-    """Rows of (red, green, blue) of what is seen."""
+    """Rows of (red, green, blue) of the visible page."""
     path = os.path.join(folder, "shot.png")
     page.screenshot(path, clip={"x": left, "y": top, "width": width, "height": height,
                                 "scale": scale})
@@ -246,7 +247,7 @@ def picture(page, folder, left=0, top=0, width=1366, height=1000, scale=1):
 
 
 def reds(rows):
-    """How many points are of a red that warns: no orange, no purple, no tint."""
+    """The number of points in a warning red: no orange, no purple, no tint."""
     return sum(1 for row in rows for r, g, b in row
                if r > 150 and r - max(g, b) > 90 and abs(g - b) < 45)
 
@@ -262,7 +263,7 @@ def red_is_what_is_lost_or_broken(opener):
 
 
 def ink(rows, ground):
-    """How far points are from their ground on average, of 255."""
+    """The average distance of points from their background, out of 255."""
     points = [max(abs(a - b) for a, b in zip(point, ground)) for row in rows for point in row]
     return sum(points) / len(points)
 

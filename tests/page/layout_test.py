@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-"""How the page of acceltrace html is laid out in narrow and wide windows, light and dark: nothing
-runs over the edge, no text is cut without a way to read all of it, no text lies on another."""
+"""The layout of the page of acceltrace html in narrow and wide windows, light and dark: nothing
+exceeds the edge, no text is cut without a way to read all of it, texts do not overlap.
+"""
 
 import contextlib
 import os
@@ -19,7 +20,7 @@ case = tap.Cases()
 SIZES = ((390, 844), (768, 1024), (1366, 768), (1920, 1080), (2560, 1440))
 VIEWS = ("overview", "timeline", "charts", "tables", "trust")
 
-# What is wrong with what is seen, as a list of texts.
+# A list of problems of the visible page, as texts.
 LOOK = r"""(() => {
     const bad = [];
     const say = (what, element) => bad.push(`${what}: ${element.id}.${
@@ -129,7 +130,7 @@ class Opener:
 
 
 def in_all_windows(page, what):
-    """Looks in windows of all sizes, light and dark."""
+    """Checks windows of all sizes, light and dark."""
     found = []
     for width, height in SIZES:
         for dark in (False, True):

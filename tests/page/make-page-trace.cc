@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces to look at in a browser.
+// Makes traces to view in a browser.
 //
-//   make-page-trace hostile OUT    names that would be markup, commands of a terminal, or invisible
+//   make-page-trace hostile OUT    names that would be markup, terminal commands, or invisible
 //   make-page-trace large N OUT    N jobs: a call, a submission and four commands each
-//   make-page-trace huge N OUT     the same in the memory of a few, without counters
+//   make-page-trace huge N OUT     the same with little memory, without counters
 //   make-page-trace stacks OUT     50 jobs, whose calls but the last one have stacks
-//   make-page-trace noclock OUT    50 jobs, of a device whose clock nobody related to the host's
-//   make-page-trace slower OUT     50 jobs, each a half longer than those of the others
+//   make-page-trace noclock OUT    50 jobs, of a device whose clock is not related to the host's
+//   make-page-trace slower OUT     50 jobs, each half as long again as those of the others
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +30,7 @@ constexpr uint32_t kPid = 4100;
 constexpr int64_t kBase = 50'000'000;
 constexpr uint32_t kSeed = 12345;
 
-// Jobs [first, end), with commands that take `longer_ns` more.
+// Adds jobs [first, end), with commands that take `longer_ns` more.
 void AddJobs(TraceBuilder* builder, uint32_t first, uint32_t end, uint32_t* seed,
              int64_t longer_ns = 0) {
   for (uint32_t i = first; i < end; ++i) {
@@ -115,12 +115,12 @@ void AddStacks(TraceBuilder* builder, uint32_t jobs) {
   }
 }
 
-// Batches of so many rows: one of all would be more than a reader takes.
+// Rows per batch; all rows in one batch would exceed a reader's limit.
 constexpr int kMostRows = 20'000;
 
 std::string BytesOf(TraceBuilder* builder) { return Encode(Split(builder->Packets(), kMostRows)); }
 
-// Parts of so many jobs; their names come in the same order in each, and so have the same numbers.
+// Jobs per part. Names come in the same order in each part, so they have the same numbers.
 constexpr uint32_t kPartJobs = 120'000;
 constexpr int64_t kRecordsEach = 5;  // of a job: its own and those of its commands
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 280
-"""The page of acceltrace html in headless Chromium: what it shows, how it is moved, no network."""
+"""The page of acceltrace html in headless Chromium: contents, navigation, no network."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ case = tap.Cases()
 
 
 class Pages:
-    """Pages of traces, written when they are first asked for, and the browser that shows them."""
+    """Pages of traces, written on first use, and the browser that shows them."""
 
     def __init__(self, folder, browser):
         self.folder, self.browser = folder, browser
@@ -55,7 +55,7 @@ def selected(page):
 
 
 def answer_of(command, name):
-    """What a command says of a golden trace."""
+    """A command's answer for a golden trace."""
     done = subprocess.run([ACCELTRACE, command, "--json", os.path.join(GOLDEN, name + ".atrace")],
                           capture_output=True, text=True, timeout=60, check=True)
     return json.loads(done.stdout)
@@ -77,7 +77,7 @@ def first_screen_answers_without_scrolling(pages):
                     "return e.scrollHeight <= e.clientHeight; })()")
     # A browser's own bars take some of such a screen.
     assert page.run("document.querySelector('.path').getBoundingClientRect().bottom") < 640
-    # Shares of the path and gains are those that the other commands print.
+    # Shares of the path and gains equal those that the other commands print.
     for each in answer_of("critical-path", "demo")["causes"][:4]:
         shown = rf"{each['name']}\t{each['where']}\s+{each['share'] * 100:.1f} %"
         assert re.search(shown, text), (shown, text)
@@ -137,7 +137,7 @@ def the_critical_path_is_lit(pages):
     assert page.run(STATE + ".lit") is True and page.run("location.hash").startswith("#timeline")
     quiet(page)
     assert pages.open("step", fragment=lit).run(STATE + ".lit") is True
-    # A trace that withholds its verdict has no path to light.
+    # A trace that withholds its verdict has no path to highlight.
     page = pages.open("broken", fragment="#timeline&c=1")
     assert page.run(STATE + ".lit") is False
     assert page.run("document.getElementById('lit').hidden")
@@ -175,7 +175,9 @@ def every_event_is_on_a_track(pages):
 
 
 def until(page, what):
-    """The browser hands the wheel's turns on when it draws next, on a busy machine much later."""
+    """The browser delivers turns of the wheel when it draws next, which is much later on a busy
+    machine.
+    """
     end = time.monotonic() + 60
     while not what():
         assert time.monotonic() < end, "it never came to pass"
@@ -207,7 +209,7 @@ def zoom_and_pan(pages):
 
 
 def middle_of(page, kind, row):
-    """Where an event is on the screen."""
+    """The position of an event on the screen."""
     return page.run(f"""(() => {{
         const s = acceltrace(), {{track, i}} = s.placeOf('{kind}', {row});
         const box = document.getElementById('scroll').getBoundingClientRect();
@@ -278,14 +280,14 @@ def the_dependency_graph_of_a_selection(pages):
     assert middle["event"] == {"kind": "command", "row": row}, middle
     assert len(nodes) >= 4 and page.run(NODES + ".length") == len(nodes)
     assert page.run("document.querySelectorAll('.graph path').length") == len(graph["edges"])
-    # What the commands' table says of the same.
+    # The same edges according to the commands' table.
     last = [edge for edge in graph["edges"] if edge["to"] == graph["middle"] and edge["binding"]]
     assert [nodes[edge["from"]]["event"] for edge in last] == [{"kind": "command", "row": before}]
-    # Layers go with time; nothing lies beside what it waited for, or left of it.
+    # Layers follow time; every node is to the right of what it waited for.
     for edge in graph["edges"]:
         a, b = nodes[edge["from"]], nodes[edge["to"]]
         assert a["layer"] < b["layer"] and a["begin"] <= b["begin"] + 1, (a, b)
-    # By keys: to the one before, and to what selecting it shows.
+    # By keys: to the previous one, and to what selecting it shows.
     page.run("document.querySelector('.graph .here').focus()")
     page.key("ArrowLeft")
     name = page.run("document.activeElement.getAttribute('aria-label')")
@@ -310,7 +312,7 @@ def the_dependency_graph_of_a_selection(pages):
 
 @case
 def tables_fit_their_cards(pages):
-    # Also where bounds are as long as what they bound.
+    # Also where bounds are as long as the value itself.
     too_wide = """['tables', 'trust'].flatMap((id) => [...document.querySelectorAll(`#${id} .card`)]
         .filter((card) => card.scrollWidth > card.clientWidth)
         .map((card) => card.querySelector('h3').innerText))"""
@@ -329,7 +331,7 @@ def every_chart_is_drawn(pages):
                    "Transfer sizes", "Roofline", "Memory efficiency", "Clock: residuals",
                    "Bounds of device times"):
         assert any(wanted in title for title in titles), (wanted, titles)
-    # More than an empty frame: several colours in each.
+    # More than an empty frame: each has several colours.
     colours = page.run("""[...document.querySelectorAll('#charts canvas')].map((canvas) => {
         const g = canvas.getContext('2d');
         const image = g.getImageData(0, 0, canvas.width, canvas.height);
@@ -393,7 +395,7 @@ def a_dragged_area_has_statistics(pages):
     assert area["from"] < area["to"], area
     text = page.run("document.getElementById('details').innerText")
     assert "selected" in text and "By name" in text, text
-    # Against a sum made here of the page's own columns.
+    # Compared with a sum over the page's own columns.
     events = page.run("""(() => {
         let n = 0;
         const area = acceltrace().area;
@@ -464,7 +466,7 @@ def hostile_names_are_text(pages):
     text = page.run("document.getElementById('tables').textContent")
     assert "</script>" in text and "⟨202E⟩" in text and "⟨1B⟩" in text, text[:400]
     assert "\u202e" not in text and "\x1b" not in text
-    # A wide name takes no more room than a narrow one.
+    # A wide name does not take more space than a narrow one.
     page.key("1")
     assert page.run("document.documentElement.scrollWidth") <= 1366
     page.key("2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the page share: where things are, and one browser for all cases of a script."""
+"""Shared by the tests of the page: paths, and one browser for all cases of a script."""
 
 import functools
 import os
@@ -18,8 +18,9 @@ STATE = "acceltrace()"
 
 
 def run_cases(cases, begin):
-    """The exit status of a script. Each case is given what `with begin(folder, browser)` gives;
-    arguments of the script are names of the cases that are wanted."""
+    """Returns the exit status of a script. Each case gets the value of `with begin(folder,
+    browser)`; arguments of the script are names of cases to run.
+    """
     if browsers.find() is None:
         print("chromium is not installed: scripts/install-deps test")
         return 77

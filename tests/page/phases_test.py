@@ -49,7 +49,7 @@ def window(page):
 
 
 def pixels(page, x, y):
-    """The colour of the ruler's canvas at a place of it."""
+    """The colour of the ruler's canvas at a position."""
     return page.run("(() => { const from = document.getElementById('ruler'), r = devicePixelRatio; "
                     "const c = document.createElement('canvas'); c.width = c.height = 1; "
                     "const g = c.getContext('2d', {willReadFrequently: true}); "
@@ -58,7 +58,7 @@ def pixels(page, x, y):
 
 
 def middle_of(page, phase):
-    """Where on the screen a phase's band has its middle."""
+    """The position of the middle of a phase's band on the screen."""
     base = page.run("acceltrace().run[0]")
     x = page.run(f"acceltrace().xOf({base} + {(phase['begin_ns'] + phase['end_ns']) / 2})")
     box = page.run("(() => { const b = document.getElementById('ruler').getBoundingClientRect(); "
@@ -97,7 +97,7 @@ def a_band_in_the_timeline_shows_them(opener):
     colours = []
     for phase in phases[1:]:
         x, (left, top) = middle_of(page, phase)
-        # At the band's upper edge, where no letter is.
+        # At the band's upper edge, where there is no text.
         colours.append(tuple(pixels(page, x, 31)))
         page.mouse("mouseMoved", left + x, top + 38)
         page.settle()
@@ -110,7 +110,7 @@ def a_band_in_the_timeline_shows_them(opener):
     page.settle()
     begin, end = window(page)
     assert end - begin < 1.1 * (phases[1]["end_ns"] - phases[1]["begin_ns"]), (begin, end)
-    # A click among the times above goes nowhere.
+    # A click on the times above it has no effect.
     page.click(left + 700, top + 12)
     page.settle()
     assert window(page) == [begin, end]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of screens made smaller: 256 colours, the most frequent ones."""
+"""Reduces screenshots to the 256 most frequent colours."""
 
 import collections
 import struct

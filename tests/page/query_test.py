@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 280
-"""SQL in the page of acceltrace serve: asked, answered, refused, cancelled, kept in the address."""
+"""SQL in the page of acceltrace serve: sent, answered, refused, cancelled, kept in the address."""
 
 import contextlib
 import os
@@ -103,7 +103,7 @@ def a_query_without_end_is_cancelled_and_the_page_goes_on(asked):
     page.run(f"document.getElementById('sql').value = {ENDLESS!r}")
     page.run("document.getElementById('sql-run').click()")
     until(page, STATE + ".startsWith('running,')")
-    # Everything else is answered meanwhile.
+    # Other requests are answered meanwhile.
     page.key("2")
     assert page.run("acceltrace().groups.length") > 2
     page.key("6")
@@ -145,7 +145,7 @@ def the_file_holds_what_the_answer_holds(asked):
     page = asked.open()
     sql = "SELECT name, count(*) AS n, 'a,\"b\"' AS t FROM api GROUP BY name ORDER BY n, name"
     ask(page, sql)
-    # What would be saved, read from the object that the page makes.
+    # Intercepts the object that the page makes to save the result.
     page.run("""window.saved = null; const make = URL.createObjectURL;
         URL.createObjectURL = (blob) => { window.saved = blob; return make.call(URL, blob); };
         HTMLAnchorElement.prototype.click = () => {};

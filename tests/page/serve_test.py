@@ -28,7 +28,7 @@ case = tap.Cases()
 
 @contextlib.contextmanager
 def serving(trace, *words):
-    """Serves a trace: its address. Ctrl-C ends it."""
+    """Serves a trace and yields its address. Ctrl-C ends it."""
     command = [ACCELTRACE, "serve", "--no-browser", trace, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
@@ -122,7 +122,7 @@ def the_dependency_graph_is_that_of_the_file(served):
         assert page.run(GRAPH) == of_file.run(GRAPH), event
         assert len(page.run(GRAPH)[1]) > 3
         quiet(page)
-    # Of a trace of which the page holds a part.
+    # Of a trace of which the page has a part.
     page = served.open(fragment="#timeline&s=command.60000&g=1")
     page.settle()
     assert len(page.run(GRAPH)[1]) > 5
@@ -130,7 +130,7 @@ def the_dependency_graph_is_that_of_the_file(served):
 
 
 def until(page, script, seconds=60):
-    """Waits for something to become true in a page."""
+    """Waits for a condition in a page."""
     end = time.monotonic() + seconds
     while not page.run(script):
         assert time.monotonic() < end, (script, page.run("document.body.innerText")[:300])
@@ -162,7 +162,7 @@ def a_file_that_grows_is_followed(served):
             file.write(whole[half:])
             file.flush()
             until(page, f"{ROWS} > {first} * 1.5")
-            # The end is kept in sight, until somebody looks at something.
+            # The view follows the end until the user looks at something.
             begin, end = page.run(STATE + ".window")
             assert begin < page.run(LAST) < end
             page.run(LIVE + ".click()")
@@ -212,7 +212,7 @@ def zoom_and_pan_bring_what_is_there(served):
     few = page.run(STATE + ".rowsLoaded")
     assert few < JOBS, few  # of 90,000 and more
     tracks = page.run(LANES)
-    # The longest command of all is there from the first, wherever it is.
+    # The longest command of all is there from the start, wherever it is.
     found = page.run("""(() => { let most = 0;
         for (const g of acceltrace().groups) for (const t of g.tracks)
             for (let i = 0; i < (t.n || 0); ++i)
@@ -225,14 +225,14 @@ def zoom_and_pan_bring_what_is_there(served):
         page.key("w")
     begin, end = page.run(STATE + ".window")
     assert end - begin < 4_000_000, (begin, end)
-    # All of what is seen is here now: 12 us for each job.
+    # All that is visible is loaded now: 12 us for each job.
     jobs = page.run("""(() => { const s = acceltrace(), [from, to] = s.window; let n = 0;
         for (const g of s.groups) for (const t of g.tracks)
             for (let i = 0; i < (t.n || 0); ++i)
                 n += t.kinds[i] === 'api' && t.begin[i] >= from && t.end[i] <= to;
         return n; })()""")
     assert abs(jobs - (end - begin) / 12_000) <= 2, (jobs, end - begin)
-    # Nothing moves: tracks and lanes are what they were.
+    # Nothing moves: tracks and lanes are unchanged.
     assert tracks == page.run(LANES)
     for _ in range(14):
         page.key("d")
@@ -257,7 +257,7 @@ def selecting_brings_the_way_of_the_job(served):
     for wanted in ("raw ticks", "The way of job 7501", "API call begins", "completion written"):
         assert wanted in text, (wanted, text)
     assert page.run(STATE + ".arrows") >= 4
-    # Its neighbours one by one, although most are not in the window.
+    # Steps to its neighbours, although most are not in the window.
     page.key("ArrowRight")
     assert page.run(STATE + ".selectedId") == 30004
     page.key("ArrowLeft")

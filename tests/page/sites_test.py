@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-"""Where API calls were made, on the page of acceltrace html: the tables of a trace with stacks."""
+"""Call sites of API calls on the page of acceltrace html: the tables of a trace with stacks."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from harness import tap  # noqa: E402
 from page import pages  # noqa: E402
 
 case = tap.Cases()
-# The texts of a card's rows, or null where there is no such card.
+# The texts of a card's rows, or null if there is no such card.
 ROWS = """((title) => {
     const card = [...document.querySelectorAll('#tables .card')].find(
         (each) => each.querySelector('h3').firstChild.textContent === title);
@@ -70,7 +70,7 @@ def sites_and_stacks_are_those_of_the_report(opener):
     rows = page.run(ROWS + "('Call stacks')")
     assert [(int(row[1]), int(row[2])) for row in rows] == [
         (len(stack["frames"]), stack["calls"]) for stack in found["stacks"]], rows
-    # From the site outwards: what lies inside the library is behind it.
+    # From the site outwards; frames inside the library come after it.
     for row, stack in zip(rows, found["stacks"]):
         assert row[0] == " \u2190 ".join(stack["frames"][stack["site"]:]), (row, stack)
     quiet(page)
@@ -88,7 +88,7 @@ def a_stack_opens_to_its_frames(opener):
         items = f"[...{details}.querySelectorAll('li')]"
         assert page.run(items + ".map((e) => e.innerText)") == stack["frames"]
         assert page.run(items + ".every((e) => e.checkVisibility())")
-        # What is the library's is dim.
+        # Frames of the library are dim.
         assert page.run(items + ".filter((e) => e.className === 'dim').length") == stack["site"]
     quiet(page)
 

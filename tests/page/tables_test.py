@@ -18,7 +18,7 @@ case = tap.Cases()
 UNITS = {"": 1, "%": 1, "ppm": 1, "ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1,
          "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-# Of each table that is seen: its columns' names, and its rows' texts.
+# Of each visible table: its columns' names, and its rows' texts.
 TABLES = """[...document.querySelectorAll('section:not([hidden]) table')].map((table) => ({
     head: [...table.tHead.rows[0].cells].map((cell) => [
         cell.textContent, cell.className === 'n', cell.getAttribute('aria-sort')]),
@@ -27,7 +27,7 @@ TABLES = """[...document.querySelectorAll('section:not([hidden]) table')].map((t
 
 
 def value_of(text):
-    """What '3.752 ±0.002 ms', '< 0.1 %', '12.9 GB/s' or '1,234' is worth; None: unknown."""
+    """The value of '3.752 ±0.002 ms', '< 0.1 %', '12.9 GB/s' or '1,234'; None: unknown."""
     words = text.replace(",", "").replace("≤ ", "").split(" ")
     if text in ("", "-") or words[0] == "unknown":
         return None
@@ -41,7 +41,7 @@ def value_of(text):
 
 
 def close_to_sorted(values, direction):
-    """Whether values go up or down as far as their four digits say; those without one are last."""
+    """Whether values ascend or descend within their four digits; those without a value are last."""
     known = [value for value in values if value is not None]
     if values[:len(known)] != known:
         return False
@@ -97,7 +97,7 @@ def every_column_sorts_by_what_its_cells_are_worth(opener):
                     seen.append(state)
                 assert sorted(seen) == ["ascending", "descending"], (name, seen)
                 assert seen[0] == ("descending" if is_number else "ascending"), (name, seen)
-                # The third click leads back.
+                # The third click restores the original order.
                 now = click(page, number, column)
                 assert now["rows"] == table["rows"], (view, name)
                 assert now["head"][column][2] == "none", (view, name)
@@ -128,7 +128,7 @@ def keys_sort_and_the_order_stays(opener):
     page.key("1")
     page.key("4")
     assert page.run(TABLES)[0]["rows"] == rows
-    # In a narrow window rows are lists, and sort as well.
+    # In a narrow window rows are lists, and can be sorted as well.
     page.show_as(390, 844, False)
     page.settle()
     assert page.run("document.querySelector('#tables table').classList.contains('stacked')")

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1800
 #
-# Programs whose copy of libaxl nobody named. A run of a few milliseconds is recorded from its first call
-# whichever copy its loader finds: in a system folder, by a run path, in LD_LIBRARY_PATH,
-# for a program that a shell runs. One that is loaded by its path only is seen once it uses a device; where
-# that is too late the recorder says why, and what it advises helps. Where no probe can be found it says so.
+# Programs whose copy of libaxl was not specified. A run of a few milliseconds is recorded from its
+# first call whichever copy its loader finds: in a system folder, by a run path, in LD_LIBRARY_PATH,
+# for a program that a shell runs. A copy that is only loaded by its path is found once it uses a
+# device; if that is too late the recorder says why, and its advice helps. If no probe can be found
+# it says so.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)

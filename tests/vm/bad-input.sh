@@ -3,7 +3,7 @@
 # timeout: 300
 #
 # A driver of another version than the rest: recorder and applications refuse it in one line, and
-# what was recorded with the right one stays. What needs no device is in libtrace/cli.
+# earlier recordings stay. Cases that need no device are in libtrace/cli.
 set -u
 build=$(realpath "${BUILD:-build}")
 other=$build/test/other-version/axl.ko
@@ -11,12 +11,12 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 8
-# The one line that a command said, if it was one, after its exit status.
+# The exit status and the line that a command printed, if it was a single one.
 said() {
 	echo "$(cat "$scratch/$1.status") $(wc -l <"$scratch/$1.err"): $(cat "$scratch/$1.err")"
 }
 
-# The number must be another than that of kmod/uapi/axl.h.
+# The number must differ from that of kmod/uapi/axl.h.
 ours=$(sed -n 's/^#define AXL_UAPI_VERSION[[:space:]]*//p' kmod/uapi/axl.h)
 theirs=$((ours + 1))
 scripts/vm --timeout 200 --share "$scratch" -- sh -c '

@@ -3,7 +3,7 @@
 # timeout: 600
 #
 # Clocks that are set while commands are in flight, which the devices announce: each command is
-# recorded, its times and the report's figures hold the truth, and verify finds nothing.
+# recorded, its times and the report's figures contain the truth, and verify finds nothing.
 set -u
 build=${BUILD:-build}
 acceltrace=$build/bin/acceltrace
@@ -11,7 +11,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 7
-# So slow that they always have commands in flight, however the host lets the guest run.
+# So slow that commands are always in flight, however the host schedules the guest.
 slow=matrix-rate=4
 truths="$scratch/truth0.jsonl $scratch/truth1.jsonl"
 scripts/vm --icount --unsealed --timeout 500 --share "$scratch" \
@@ -25,7 +25,7 @@ scripts/vm --icount --unsealed --timeout 500 --share "$scratch" \
 	sh "$scratch" 2>"$scratch/vm.txt"
 check 'the guest recorded' 0 $? || sed 's/^/# /' "$scratch/vm.txt"
 
-# Jumps that a command lay across, of those whose jobs are in the trace.
+# Jumps during a command, of commands whose jobs are in the trace.
 "$acceltrace" export "$scratch/run.atrace" --format csv -o "$scratch/csv" 2>"$scratch/err"
 # shellcheck disable=SC2086
 python3 - "$scratch/csv/commands.csv" $truths >"$scratch/across.txt" <<'END'

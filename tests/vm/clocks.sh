@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# Two devices with clocks 220 ppm apart: each converted time and the slack of each order between
-# them (a thread that waited for a job of the one submitted to the other) hold the truth.
+# Two devices with clocks 220 ppm apart: each converted time, and the slack of each order between
+# them (a thread waited for a job on one and then submitted to the other), contains the truth.
 set -u
 build=${BUILD:-build}
 acceltrace=$build/bin/acceltrace
@@ -26,7 +26,7 @@ check 'there are orders between devices' 1 \
 	"$(sed -n 's/^\([0-9]*\) orders between devices: 0 outside.*0 contradict.*/\1/p' \
 		"$scratch/score.txt" | awk '{ print ($1 > 60) }')"
 COLUMNS=300 "$acceltrace" report --section clocks "$scratch/run.atrace" >"$scratch/report.txt"
-# Well under 1 us, as ±NNN ns.
+# Well below 1 us, as ±NNN ns.
 between='[0-9]* orders carried by a thread, [0-9.]* .s apart at least, ±[0-9.]* ns usually'
 check 'the report shows those from the first to the second' 1 \
 	"$(grep -c "axl0 before axl1: $between; 0 contradict" "$scratch/report.txt")"

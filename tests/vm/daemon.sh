@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The capture daemon with a device: what it says when something is wrong, several
-# recordings at once, and the same recordings of the probe app on the guest's kernel.
+# The capture daemon with a device: its error messages, several recordings at once, and the same
+# recordings of the probe app on the guest's kernel.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -3,10 +3,10 @@
 # timeout: 600
 # serial
 #
-# The monitor answers while the largest command is computed, under icount and without; and under
-# icount it makes no difference to what happens, to the byte, on which thread that is. Nobody may
-# ask the monitor then: each question stops the CPU where it is, and a string instruction that is
-# stopped in the middle counts once more.
+# The monitor answers while the largest command is computed, under icount and without. Under icount
+# the result is the same to the byte whichever thread computes. The monitor must not be used then,
+# since each question stops the CPU where it is, and a string instruction that is stopped in the
+# middle counts again.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 echo 1..5
@@ -17,7 +17,7 @@ result() { # STATUS NAME
 	echo "ok $count - device-aside: $2"
 }
 
-# Ends well once the monitor has said twice in a row, in the middle of a command, that the VM runs.
+# Succeeds once the monitor has said twice in a row, during a command, that the VM runs.
 watch() {
 	python3 -B - "$dir/qmp" "$dir/done" <<-'END'
 		import json, os, socket, sys, time
@@ -48,7 +48,8 @@ watch() {
 }
 
 times=2
-# guest NAME WORK OPTIONS...: the largest matmul, so many times. watched ...: and whether the monitor answered.
+# guest NAME WORK OPTIONS...: runs WORK of the largest matmuls. watched ...: also checks that the
+# monitor answered.
 guest() {
 	name=$1 work=$2
 	shift 2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# What the driver reports of its own accord: tracepoints as tracefs shows them, and uevents.
+# The driver's unsolicited reports: tracepoints as tracefs shows them, and uevents.
 exec tests/driver/guest -- sh -c '
 for name in trace uevent; do
 	build/test/driver-$name || status=1

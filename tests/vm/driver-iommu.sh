@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# The driver's memory behind an IOMMU: buffers, pinned pages, rings of every size. The
-# other tests run without one, where scatter lists are many pieces.
+# The driver's memory with an IOMMU: buffers, pinned pages, rings of every size. The other tests run
+# without one, where scatter lists have many entries.
 exec scripts/vm --iommu --cpus 2 --timeout 250 -- sh -c '
 case $(cat /sys/class/axl/axl0/device/iommu_group/type) in
 DMA*) export AXL_IOMMU=1 ;;

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 #
-# The device as a PCI Express function of Linux: what lspci says it can, and a corrected
-# error given by QEMU's monitor. Those that take a reset are in driver-recover.sh.
+# The device as a PCI Express function in Linux: its capabilities according to lspci, and a
+# corrected error injected by QEMU's monitor. Errors that need a reset are in driver-recover.sh.
 exec tests/driver/guest -- python3 -B tests/driver/pcie_guest.py

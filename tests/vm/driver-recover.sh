@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The bus takes the device away for a moment: errors injected at its root port, function-level
-# reset, bus reset; alone, on top of each other and under load. Arguments name some.
+# The device is inaccessible for a moment: errors injected at its root port, function-level reset,
+# bus reset; alone, combined and under load. Arguments select some.
 exec tests/driver/guest -- build/test/driver-recover "$@"

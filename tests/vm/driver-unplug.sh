@@ -2,5 +2,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The device goes while it is used, in every way, one after the other in one guest. Arguments name some.
+# The device disappears while it is used, in every way, in one guest. Arguments select some.
 exec tests/driver/guest -- build/test/driver-unplug "$@"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Graphics devices of drivers that nobody here wrote: the fences of QEMU's virtual GPU, as a program
-# gives it pictures of a pointer, and of the kernel's vgem, which a program signals itself. What is
-# recorded is what the kernel's own trace of the same time shows.
+# Graphics devices of third-party drivers: the fences of QEMU's virtual GPU, to which a program
+# sends pictures of a pointer, and of the kernel's vgem, which a program signals itself. The
+# recording must equal the kernel's own trace of the same time.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
@@ -13,7 +13,7 @@ plan 15
 cat >"$scratch/guest" <<'END'
 load=$2/tests/vm/lib/drm_load.py
 cd "$1" || exit 1
-# No console on it: Linux 6.1 warns where one is drawn while the device is shut down.
+# No console on it: Linux 6.1 warns if one is drawn while the device is shut down.
 modprobe drm_kms_helper fbdev_emulation=0
 modprobe virtio-gpu && modprobe vgem || exit 1
 acceltrace providers --check virtio-gpu >check.txt
@@ -40,7 +40,7 @@ check 'the guest ran' 0 $?
 check 'the provider can be had' 3 "$(grep -c ' yes$' "$scratch/check.txt")"
 sed 's/^/# /' "$scratch/check.txt"
 ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
-# fences NAME DRIVER EVENT: how many the kernel's trace has.
+# fences NAME DRIVER EVENT: their number in the kernel's trace.
 fences() { grep -c "dma_fence_$3: driver=$2 " "$scratch/$1.fences"; }
 # device NAME DRIVER EVENT-OF-SUBMISSIONS AT-LEAST
 device() {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The report's figures hold the truth, whatever the device's clock: coarse ones whose ticks are
-# longer than what they measure, ones that wrap while recording, and one that nobody would notice.
-# One recording of all of them at once, then one of each alone.
+# The report's figures contain the truth, whatever the device's clock: coarse clocks with ticks
+# longer than the measured intervals, clocks that wrap while recording, and an ordinary one. One
+# recording of all of them at once, then one of each alone.
 set -u
 build=${BUILD:-build}
 scratch=$(mktemp -d)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1800
 #
-# One transformer inference traced from API call to interrupt: the trace is sound, every job and
-# command of the device's truth log is in it, and the Perfetto export has no fault. Then bad input:
-# one clear line, the right exit status, nothing lost that was recorded.
+# One transformer inference traced from API call to interrupt: the trace is valid, it has every job
+# and command of the device's truth log, and the Perfetto export is valid. Then bad input: one clear
+# line, the right exit status, and no recorded data is lost.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
@@ -13,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 plan 17
 start_of() { tr '\n' '|' <"$1" | cut -c1-300; }
 
-# Sealed: the truth must not depend on how late a busy host lets the device's interrupts be.
+# Sealed: the truth must not depend on how late a busy host delivers the device's interrupts.
 bin=${BUILD:-build}/bin
 scripts/vm --icount --sealed --timeout 900 --share "$scratch" \
 	--device "axl,truth=$scratch/truth.jsonl" --file "$bin/acceltrace" \
@@ -40,7 +40,7 @@ check 'the workload is right' 1 "$(grep -c ': ok$' "$scratch/workload.txt")"
 COLUMNS=300 "$acceltrace" verify "$scratch/run.atrace" >"$scratch/verify.txt"
 check 'verify finds nothing' 0 $?
 grep -v '^ ' "$scratch/verify.txt" | sed 's/^/# /'
-# The full disk's run comes later in the same truth log.
+# The run with the full disk follows in the same truth log.
 jobs=$(sed -n 's/^\([0-9]*\) jobs,.*/\1/p' "$scratch/workload.txt")
 tests/scoring/match-truth --acceltrace "$acceltrace" --jobs "1-$jobs" "$scratch/run.atrace" \
 	"$scratch/truth.jsonl" \

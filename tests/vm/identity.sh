@@ -3,8 +3,8 @@
 # timeout: 1000
 # serial
 #
-# Whose a call, a job and a command is: namespaces, exec, fork, numbers that come again, ids that
-# lie. See daemon/testing/identity_guest.py.
+# The owner of each call, job and command: namespaces, exec, fork, reused numbers, forged ids. See
+# daemon/testing/identity_guest.py.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 #
-# Interrupts of a recording between what the guest's kernel counted just inside of it and just
-# outside, each one. On the kernel at hand daemon/testing/system_test does the same less strictly.
+# Compares each interrupt of a recording with the guest kernel's counts just inside of it and just
+# outside. daemon/testing/system_test does the same less strictly on the host's kernel.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# A device of a driver that nobody here wrote, by the provider of it: what is recorded of QEMU's NVMe
-# disk is what the kernel's own statistics of the disk count, command by command and byte by byte.
+# A device of a third-party driver, by its provider: the recording of QEMU's NVMe disk equals the
+# kernel's own statistics of the disk, command by command and byte by byte.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)
@@ -18,7 +18,7 @@ until [ -b /dev/nvme0n1 ] && [ -b /dev/nvme1n1 ]; do
 	sleep 0.05
 done
 [ -e /sys/block/nvme1n1/mq/0 ] && [ ! -e /sys/block/nvme1n1/mq/1 ] || exit 1
-# It opens when the kernel has looked for partitions.
+# Opening succeeds once the kernel has read the partition table.
 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
 address=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
 acceltrace providers --check nvme >check.txt
@@ -34,7 +34,7 @@ recorded() {
 	cat "$disk" >"$name.after"
 	cp "/tmp/$name.atrace" .
 }
-# Of any device, by any provider that fits it: a perf event, a file of sysfs.
+# Counters of any device, by any provider that matches it: a perf event, a file of sysfs.
 mkdir -p ~/.config/acceltrace
 cat >~/.config/acceltrace/counted.provider <<'EOF'
 [provider]
@@ -59,19 +59,19 @@ rm ~/.config/acceltrace/counted.provider
 recorded direct --device "$address" -- sh -c '
 	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=500 iflag=direct
 	dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=40 oflag=direct'
-# By kernel threads, from many processes, with flushes.
+# Kernel threads, many processes, and flushes.
 recorded system --system --device nvme0 -- sh -c '
 	for place in 0 16 32; do
 		dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=4 seek=$place conv=fsync &
 	done
 	dd if=/dev/nvme0n1 of=/dev/null bs=512 count=200 skip=100000 iflag=direct
 	wait'
-# Deep queues on both CPUs: interrupts of completions come during submissions.
+# Deep queues on both CPUs: completion interrupts arrive during submissions.
 recorded load --device nvme0 -- fio --name=load --filename=/dev/nvme0n1 --rw=randrw --direct=1 \
 	--bsrange=512-8k --ioengine=libaio --iodepth=32 --numjobs=4 --randseed=7 --norandommap \
 	--size=64M --io_size=1G --number_ios=5000 --output-format=json --output=load.json
-# The same with one queue, which both CPUs use: a tag that a completion on one of them gives back is
-# used on the other at once. Interrupts of one CPU, submissions of the other.
+# The same with one queue, which both CPUs use: a tag freed by a completion on one of them is reused
+# on the other immediately. Interrupts on one CPU, submissions on the other.
 recorded shared --device nvme1 -- fio --name=load --filename=/dev/nvme1n1 --rw=randrw --direct=1 \
 	--bsrange=512-8k --ioengine=libaio --iodepth=64 --numjobs=4 --randseed=9 --norandommap \
 	--size=32M --io_size=1G --number_ios=5000 --output-format=json --output=shared.json
@@ -80,7 +80,7 @@ recorded calls --device nvme0 --device file-io -- sh -c '
 	dd if=/dev/nvme0n1 of=/dev/null bs=4k count=300 iflag=direct
 	dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
 	python3 waiters.py'
-# A CPU that comes while it is recorded.
+# A CPU that comes online during the recording.
 echo 0 >/sys/devices/system/cpu/cpu1/online
 recorded cpus --device nvme0 -- sh -c '
 	echo 1 >/sys/devices/system/cpu/cpu1/online
@@ -92,7 +92,7 @@ recorded cpus --device nvme0 -- sh -c '
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	sleep 1
 	taskset -c 1 dd if=/dev/nvme0n1 of=/dev/null bs=4k count=100 iflag=direct'
-# Two control groups: who puts a process into one lets it execute its program then.
+# Two control groups: the process is put into its group before it executes its program.
 mkdir /sys/fs/cgroup/one /sys/fs/cgroup/two
 recorded groups --device nvme0 --sources cgroup,pcie -- sh -c '
 	for group in "one 400 4k" "two 100 16k"; do
@@ -101,8 +101,8 @@ recorded groups --device nvme0 --sources cgroup,pcie -- sh -c '
 			exec dd if=/dev/nvme0n1 of=/dev/null bs=$3 count=$2 iflag=direct" &
 	done
 	wait'
-# Nobody, with what the service has (daemon/systemd/acceltraced.service); a checkout may lie where he
-# cannot go, so that he has a copy.
+# An unprivileged user with the service's capabilities (daemon/systemd/acceltraced.service), and a
+# copy of the programs, since the checkout may be unreadable for that user.
 caps=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search,+sys_admin
 chmod 666 /dev/nvme0n1
 mkdir -p /tmp/copy/bin /tmp/copy/lib && cp "$REPO/build/bin/acceltrace"* /tmp/copy/bin &&
@@ -143,14 +143,15 @@ check 'the guest ran' 0 $?
 check 'the provider can be had' 0 "$(cat "$scratch/check.status")"
 sed 's/^/# /' "$scratch/check.txt"
 
-# What the kernel counted meanwhile: the fields of Documentation/block/stat.rst.
+# The kernel's counts in between: the fields of Documentation/block/stat.rst.
 moved() {
 	paste -d' ' "$scratch/$1.before" "$scratch/$1.after" |
 		awk -v "half=17" "{ for (i = 1; i <= half; i++) d[i] = \$(half + i) - \$i; print $2 }"
 }
 ask() { "$acceltrace" query "$scratch/$1.atrace" --csv "$2" 2>/dev/null | tail -n 1; }
 for name in direct system load shared calls cpus groups; do
-	# To the block layer an fsync is a write without sectors, too, which no command of its own makes.
+	# The block layer also counts an fsync as a write without sectors, which has no command of
+	# its own.
 	syncs=0
 	[ $name != system ] || syncs=3
 	check "$name: recorded" '0, 0 lost' \
@@ -186,13 +187,13 @@ groups="SELECT control_group, count(*), sum(copy_bytes) FROM jobs JOIN
 check 'commands and bytes of each control group' '/one 400 1638400, /two 100 1638400' "$(
 	"$acceltrace" query "$scratch/groups.atrace" --csv "$groups WHERE control_group IN ('/one', '/two')
 		GROUP BY control_group ORDER BY control_group" | sed 1d | tr ',' ' ' | paste -sd, | sed 's/,/, /g')"
-# docs/providers.md has it.
+# The query is in docs/providers.md.
 sed -n '/^WITH ends AS/,/;$/p' docs/providers.md | tr -d ';' >"$scratch/depth.sql"
 check 'queue depth: one of dd, what fio keeps under way in its queues' '1 1 1' "$(
 	ask direct "SELECT max(most) FROM ($(cat "$scratch/depth.sql"))") $(
 	ask load "SELECT max(most) BETWEEN 16 AND 128 FROM ($(cat "$scratch/depth.sql"))") $(
 	ask shared "SELECT max(most) BETWEEN 64 AND 256 FROM ($(cat "$scratch/depth.sql"))")"
-# Not what the loader and the shell read besides.
+# Without the reads of the loader and the shell.
 check 'a read has its command, which is within it, and as long' '300 1228800, 20 1310720' "$(
 	ask calls "SELECT group_concat(n || ' ' || b, ', ') FROM (SELECT count(*) AS n, sum(copy_bytes) AS b
 		FROM api JOIN jobs USING (correlation) WHERE name = 'read' AND copy_bytes = bytes
@@ -203,8 +204,8 @@ check 'counters of a device that has nothing else' '0 1 1' "$(cat "$scratch/coun
 	ask counted "SELECT count(*) FROM devices WHERE device = 'counted-0000:00:1f.0'") $(
 	ask counted "SELECT count(DISTINCT counter) FROM system_counters WHERE source = 'provider'
 		AND object = '0000:00:1f.0' AND counter = 'irq' AND unit = 'number'")"
-# Two CPUs, whose clock the kernel measures against its own when it boots; the file is read with the
-# event, a little later.
+# Two CPUs, whose clock rate the kernel calibrates at boot; the file is read together with the
+# event, slightly later.
 rate=$(ask counted "SELECT (max(value) - min(value)) * 1e3 / (max(time_ns) - min(time_ns))
 	FROM system_counters WHERE counter = 'cycles'")
 mhz=$(awk '/MHz/ { sum += $4 } END { print sum }' "$scratch/mhz.txt")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# The two commands of README's section "Install", as they stand there, in a root that has nothing of
+# The two commands of README's section "Install", unchanged, in a root that has nothing of
 # acceltrace but the packages: the second records an NVMe disk.
 set -u
 for tool in dpkg-buildpackage dh dh_dkms dh_python3 chrpath; do
@@ -22,7 +22,7 @@ mkdir -p "$scratch/build/package"
 unset MAKEFLAGS MAKELEVEL
 scripts/lib/package >"$scratch/package.txt" 2>&1
 check 'there are packages' 0 $?
-# Others than those that the first command names have no part in this.
+# Only these packages, which the first command names.
 cp build/package/acceltrace_*.deb build/package/libacceltrace0.1_*.deb build/package/libaxl0_*.deb \
 	"$scratch/build/package/"
 cat >"$scratch/guest" <<'END'
@@ -31,7 +31,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_
 unset LD_LIBRARY_PATH
 modprobe nvme
 command -v acceltrace acceltraced >before.txt
-# Who is root needs none; manuals are not looked up here.
+# root needs no sudo; manuals are not looked up here.
 [ -x /usr/bin/sudo ] || printf '#!/bin/sh\nexec "$@"\n' >/usr/local/bin/sudo
 [ -x /usr/bin/sudo ] || chmod +x /usr/local/bin/sudo
 echo 'man-db man-db/auto-update boolean false' | debconf-set-selections 2>/dev/null
@@ -40,7 +40,7 @@ rm -f /var/lib/man-db/auto-update
 	printf 'cd /root || exit 1\nln -s "%s/build" .\n' "$1"
 	cat commands
 } >both
-# The second one stands alone: it records into the folder where it is called.
+# The second one runs alone: it records into the folder where it is called.
 bash -x both >said.txt 2>errors.txt
 echo $? >status
 command -v acceltrace >after.txt

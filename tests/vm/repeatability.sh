@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1200
 #
-# Two runs of what the demo records agree in job order, counts, every counter sample, and in every
-# duration of the report within 1 %: the second on a host that is kept busy. The truth logs of the
-# device are the same to the byte.
+# Two runs of the demo's recording agree in job order, counts, every counter sample, and in every
+# duration of the report within 1 %, the second one on a busy host. The truth logs of the device are
+# identical.
 set -u
 scratch=$(mktemp -d)
 busy=
@@ -26,7 +26,7 @@ check() { # NAME EXPECTED GOT
 		printf '# expected: %s\n# got: %s\n' "$2" "$3"
 	fi
 }
-# As scripts/demo does it, but into one folder more: the guest sees the same name both times.
+# Like scripts/demo, but into one folder more, so that the guest sees the same name both times.
 record() {
 	mkdir "$scratch/out" && scripts/vm --icount --sealed --timeout 550 --share "$scratch/out" \
 		--device "axl,truth=$scratch/$1.jsonl" --file scripts/lib/demo-guest \

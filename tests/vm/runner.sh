@@ -11,7 +11,8 @@ plan 17
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# One boot for all that a good run must show. Under --icount shared folders are copied, there and back.
+# One boot checks everything that a good run must show. Under --icount shared folders are copied,
+# there and back.
 echo here >"$scratch/gone"
 echo here >"$scratch/stays"
 $vm --icount --share "$scratch" -- sh -c '
@@ -41,7 +42,7 @@ check 'a warning of the kernel fails a command that passed' 1 $?
 $vm --timeout 10 -- sleep 1000 2>"$scratch/err"
 check 'a guest that hangs is ended' 124 $?
 
-# A sealed guest: the same contract, and the host out of reach while the command runs.
+# A sealed guest: the same contract, and the host is unreachable while the command runs.
 rm -f "$scratch"/*
 echo here >"$scratch/host-only"
 $vm --sealed --icount --share "$scratch" --file scripts/lib/demo-guest -- sh -c '

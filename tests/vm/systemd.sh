@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# The service as it is installed, under systemd: it starts at boot, records, and stops with
-# everything flushed and nothing to complain of in the journal.
+# The installed service under systemd: it starts at boot, records, and stops with everything flushed
+# and without a warning in the journal.
 set -u
 if [ ! -x /lib/systemd/systemd ]; then
 	echo 'systemd is not installed here'
@@ -12,13 +12,13 @@ fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 truncate -s 16M "$scratch/disk"
-# What a package does. Nothing else of the host's is started at boot.
+# The steps of a package's installation. Nothing else of the host's is started at boot.
 setup='
 	rm -f /etc/systemd/system/*.wants/* /usr/lib/systemd/system/multi-user.target.wants/*
 	scripts/lib/install "" /usr --no-module
 	systemd-sysusers
 	systemctl enable acceltraced.service'
-# The tree may lie below /tmp, which is not the guest's to be cleaned.
+# The tree may be below /tmp, which the guest must not clean.
 scripts/vm --systemd --setup "$setup" --append systemd.wants=multi-user.target \
 	--append systemd.mask=systemd-tmpfiles-setup.service --timeout 840 \
 	--qemu-arg=-drive --qemu-arg="file=$scratch/disk,if=none,id=disk,format=raw" \

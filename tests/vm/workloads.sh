@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
 #
-# The workloads on the emulated device: right results with every option, on several
-# devices, from several processes; a device's faults named by libaxl, and gone with
-# the next process.
+# The workloads on the emulated device: right results with every option, on several devices, from
+# several processes; libaxl names a device's faults, which are gone with the next process.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -37,7 +36,7 @@ scripts/vm --cpus 2 --timeout 300 --device axl --device axl -- sh -e -c '
 	build/bin/axl-transformer --devices 0'
 check 2 'processes, threads and two devices at once' $?
 
-# Each device has one fault to give; what libaxl says of it; then all is well again.
+# Each device has one fault, which libaxl names; afterwards everything works again.
 scripts/vm --timeout 300 --allow '.*axl.*' \
 	--device axl,fault-poison=1 --device axl,fault-fail-dmas=1 --device axl,fault-hang-engine=2 \
 	--device axl,fault-lose-irqs=40 -- sh -c '
@@ -66,7 +65,7 @@ scripts/vm --no-device --timeout 120 -- sh -c '
 	build/bin/axl-stress --streams 0 2>/dev/null; test $? -eq 2'
 check 4 'no device and misuse are clear' $?
 
-# Surprise: the device goes while programs use it. They say so and end; the next one works.
+# A device is removed by surprise while programs use it. They report it and end; the next one works.
 scripts/vm --cpus 2 --timeout 200 --allow '.*axl.*' -- sh -c '
 	build/bin/axl-stress --calls 100000 --processes 3 >/dev/null 2>/tmp/errors &
 	until [ "$(ls -l /proc/[0-9]*/fd 2>/dev/null | grep -c "/dev/axl0$")" -ge 3 ]; do sleep 0.1; done
@@ -80,7 +79,7 @@ scripts/vm --cpus 2 --timeout 200 --allow '.*axl.*' -- sh -c '
 	build/bin/axl-transformer'
 check 5 'a device that goes away is reported as such, and works when back' $?
 
-# A resource's ceiling is what its property says, less what starting and draining take.
+# A resource's ceiling is its property's value, less the cost of starting and draining.
 scripts/vm --icount --unsealed --timeout 200 -- build/bin/axl-calibrate --json >"$scratch/ceilings.json" &&
 	python3 -c '
 import json, sys

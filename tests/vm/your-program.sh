@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 900
 #
-# docs/your-program.md from its second section on, every command as it stands there, in a root where
-# acceltrace is installed: the slowness is found, mended, and stays mended.
+# docs/your-program.md from its second section on, every command unchanged, in a root where
+# acceltrace is installed: the slowness is found, fixed, and stays fixed.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 . tests/harness/tap.sh
 plan 11
-# Blocks of C are the files that are named before them, blocks of sh the commands.
+# Blocks of C are the files named before them, blocks of sh the commands.
 awk -v folder="$scratch" '
 	/^## / { section++ }
 	/^`[^ ]*\.c`:$/ { gsub(/[`:]/, ""); name = $0 }
@@ -37,10 +37,10 @@ check 'the guest ran' 0 $?
 check 'every command works, the check of the mended run last' 0 "$(cat "$scratch/status")"
 check 'with what was installed' /usr/bin/acceltrace "$(cat "$scratch/which")"
 check 'the report says what to change' 1 "$(grep -c '^WHAT TO CHANGE' "$scratch/said.txt")"
-# One line, however it is broken.
+# As one line, wherever it is broken.
 said=$(tr -s ' \n' ' ' <"$scratch/said.txt")
 count() { echo "$said" | grep -o "$1" | wc -l; }
-# The first screen has as many suggestions as fit below the verdict; here are all.
+# The first screen has as many suggestions as fit below the verdict; this shows all of them.
 "${BUILD:-build}/bin/acceltrace" report --section change "$scratch/slow.atrace" >"$scratch/change.txt"
 changes=$(tr -s ' \n' ' ' <"$scratch/change.txt")
 among() { echo "$changes" | grep -o "$1" | wc -l; }

@@ -12,7 +12,7 @@ ALL += $(BUILD)/bin/axl-$(1)
 endef
 $(foreach name,$(WORKLOADS),$(eval $(call workload,$(name))))
 
-# In C, as the header promises.
+# Compiled as C, which the header supports.
 $(eval $(call program,$(BUILD)/bin/axl-hello,tests/workloads/hello/hello.c,$(WORKLOAD_LIBS),$(BUILD)/lib/libaxl.so))
 ALL += $(BUILD)/bin/axl-hello
 

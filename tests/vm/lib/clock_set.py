@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest with two devices and a monitor port: records a program of which commands are always
-in flight while the devices' clocks are set, back and ahead, by little and by much.
+"""In a guest with two devices and a monitor port: records a program that always has commands in
+flight while the devices' clocks are set, back and ahead, by little and by much.
 
 clock_set.py TRACE. Called by tests/vm/clock-set.sh.
 """

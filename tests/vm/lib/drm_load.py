@@ -17,14 +17,14 @@ def code(number, size):
 
 
 def call(card, number, form, *values):
-    """An ioctl with a structure of this form; what it is afterwards."""
+    """Calls an ioctl with a structure of this format; returns it as modified."""
     data = bytearray(struct.pack(form, *values))
     fcntl.ioctl(card, code(number, len(data)), data)
     return struct.unpack(form, data)
 
 
 def card_of(driver):
-    """The open card of a driver, or of a device that is called so."""
+    """Opens the card of a driver, or of a device with that name."""
     for path in sorted(glob.glob("/sys/class/drm/card[0-9]")):
         links = [os.path.realpath(path + "/device"), os.path.realpath(path + "/device/driver")]
         if driver in [os.path.basename(link) for link in links]:
@@ -33,13 +33,13 @@ def card_of(driver):
 
 
 def dumb(card, width, height):
-    """A buffer: its handle and pitch."""
+    """Creates a buffer; returns its handle and pitch."""
     made = call(card, 0xB2, "IIIIIIQ", height, width, 32, 0, 0, 0, 0)
     return made[4], made[5]
 
 
 def resources(card):
-    """The first CRTC and connector: asked how many there are, then which."""
+    """The first CRTC and connector: queries their number, then their ids."""
     # Pointers to frames, CRTCs, connectors and encoders, the counts of each, bounds.
     form = "QQQQIIIIIIII"
     counts = call(card, 0xA0, form, *[0] * 12)[4:8]
@@ -49,7 +49,7 @@ def resources(card):
 
 
 def pointers_of(many):
-    """Each is shown before the next one."""
+    """Shows each one before the next."""
     card = card_of("virtio-pci")
     crtc, connector = resources(card)
     width, height = 1024, 768

@@ -11,7 +11,7 @@ PROGRAMS = {
     "dispatch-bound graphs": ("axl-observed dispatch", 15),
     "double-buffered pipeline": ("axl-observed pipeline", 3),
 }
-# Calls fast enough to fill their ring while the program leaves the one processor no idle time.
+# Calls fast enough to fill their ring while the program leaves the only processor no idle time.
 BUSY = "axl-transformer --json --no-check --no-stream-weights --tokens 200"
 
 
@@ -38,7 +38,7 @@ def main():
     warm = [Run(f"{number}-warm", name, PLAIN, 34, command)
             for number, (name, (command, *_)) in enumerate(PROGRAMS.items())]
     busy = Run("busy", "busy", FULL, 34, BUSY)
-    # The recorder writes down what it has at a multiple of 100 ms: here while the program runs.
+    # The recorder writes its data at a multiple of 100 ms, here while the program runs.
     alone, flushed = (Run(f"busy-{mode}", "busy", mode, 98, BUSY) for mode in (PLAIN, FULL))
     run_guest([*warm, *runs.values(), busy, alone, flushed])
     tap = Tap(sum(2 + len(limits) for _, *limits in PROGRAMS.values()) + 2)

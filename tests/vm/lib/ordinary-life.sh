@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 1500
 #
-# verify finds nothing in what is recorded every day: attaching, detaching, snapshots, others on the
-# same device, clients and programs that are killed, clocks that wrap and jump, devices in trouble.
-# tests/vm/lib/ordinary-life.sh NAME... makes these only, 2/5 the second fifth of all; KEEP=FOLDER
-# keeps the traces. A guest for a fifth takes some minutes; tests/bench/verify makes all. SEALED=1: in
-# a sealed guest, for those that need no monitor.
+# verify finds nothing in everyday recordings: attaching, detaching, snapshots, other programs on
+# the same device, clients and programs that are killed, clocks that wrap and jump, devices in
+# trouble. tests/vm/lib/ordinary-life.sh NAME... makes these only, 2/5 the second fifth of all;
+# KEEP=FOLDER keeps the traces. A guest for a fifth takes some minutes; tests/bench/verify makes
+# all. SEALED=1 uses a sealed guest, for recordings that need no monitor.
 set -u
 acceltrace=${BUILD:-build}/bin/acceltrace
 scratch=$(mktemp -d)

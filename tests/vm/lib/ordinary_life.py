@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest with three devices and a monitor port: records what happens every day.
+"""In a guest with three devices and a monitor port: makes everyday recordings.
 
 ordinary_life.py FOLDER [NAME... | PART/PARTS]: one trace for each recording into FOLDER, and its
-name as a line on stdout once it is there. Called by tests/vm/lib/ordinary-life.sh.
+name as a line on stdout once it exists. Called by tests/vm/lib/ordinary-life.sh.
 
-No recording waits for a file of the host, which may be busy: the devices would go on meanwhile, and
-their rings overflow. Traces are made in the guest's memory, and programs are read beforehand. In a
-sealed guest, where even idle time is the guest's own, the monitor is out of reach: a fourth device
-comes with its fault, and is used for that alone.
+No recording waits for a file of the host, which may be busy: the devices would continue meanwhile,
+and their rings overflow. Traces are made in the guest's memory, and programs are read beforehand.
+In a sealed guest, where even idle time is the guest's own, the monitor is unreachable: a fourth
+device has its fault from the start, and is only used for that.
 """
 import contextlib
 import glob
@@ -57,7 +57,7 @@ def record(out, *arguments, status=0):
 
 @contextlib.contextmanager
 def busy(count=1, device=None):
-    """Programs that use the devices for as long as this lasts; their process ids."""
+    """Programs that use the devices until the context ends; yields their process ids."""
     only = ["--devices", "3" if device is None else "1"]
     programs = [subprocess.Popen(["axl-stress", "--processes", "1", "--threads", "1", "--calls",
                                   "1000000", "--seed", str(seed), *only],
@@ -73,13 +73,13 @@ def busy(count=1, device=None):
 
 
 def end(program):
-    """With the processes that it has made, which would go on."""
+    """Also kills the processes that it has created, which would continue."""
     os.killpg(program.pid, signal.SIGKILL)
     program.wait()
 
 
 def started(*arguments, out):
-    """acceltrace record that goes on; it has begun when its trace is there."""
+    """Starts acceltrace record; it has begun when its trace exists."""
     client = subprocess.Popen(["acceltrace", "record", "-q", "-o", out, *arguments],
                               stdout=subprocess.DEVNULL)
     wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 0
@@ -128,7 +128,7 @@ plain("probes of devices", "--probes", "device,clock,counters", "--", *HELLO)
 plain("one device of three", "--device", "axl1", "--", *STRESS)
 
 
-# Others, and attaching to what runs.
+# Other programs, and attaching to running ones.
 @recording
 def beside_others(out):
     with busy(2):
@@ -313,7 +313,7 @@ def connects(path):
         return client.connect_ex(path) == 0
 
 
-# Clocks: wraps (the second and third device's), jumps and changes of rate that are announced.
+# Clocks: wraps (the second and third device's), announced jumps and changes of rate.
 plain("wraps", "--device", "axl1", "--device", "axl2", "--", "sh", "-c",
       "for i in 1 2 3 4 5; do axl-transformer --device 1 --layers 1 --tokens 1 --no-check; "
       "sleep 1; done")
@@ -354,7 +354,7 @@ def changes_of_rate(out):
              ("clock-hz", 1_000_000_000))
 
 
-# Devices in trouble, and honest about it.
+# Devices with faults that they report.
 @recording
 def lost_interrupts(out):
     faulty(out, ("fault-lose-irqs", 3))
@@ -396,7 +396,7 @@ def faulty(out, *changes):
     record(out, "--", "axl-transformer", *MODEL[1:], "--no-check", status=None)
 
 
-# Last: the driver goes and comes back.
+# Last: the driver is unloaded and loaded again.
 @recording
 def after_a_reload_of_the_driver(out):
     module = subprocess.run("modprobe -R axl || true; "
@@ -415,8 +415,9 @@ def announce(name):
 
 
 def read_programs():
-    """What the recordings execute comes from the host now; then all of it once. A sealed guest has
-    it in its memory."""
+    """Reads everything that the recordings execute from the host now, and runs it once. A sealed
+    guest has it in its memory.
+    """
     with open("/proc/mounts", encoding="utf-8") as mounts:
         if " 9p " not in mounts.read():
             return
@@ -433,10 +434,10 @@ def read_programs():
 
 
 def chosen(arguments):
-    """The recordings named, or a part "I/N" of all."""
+    """The named recordings, or a part "I/N" of all."""
     if len(arguments) == 1 and "/" in arguments[0]:
         part, parts = map(int, arguments[0].split("/"))
-        # The last one of all leaves another driver behind; parts are of neighbours.
+        # The last one leaves another driver loaded; parts are consecutive.
         begin, end_ = (len(recordings) * at // parts for at in (part - 1, part))
         return recordings[begin:end_]
     return [(name, function) for name, function in recordings if not arguments or name in arguments]

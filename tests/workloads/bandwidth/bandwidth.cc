@@ -19,13 +19,13 @@ class Meter {
     AXL_TRY(axlStreamCreate(stream_.out()));
     AXL_TRY(axlEventCreate(begin_.out()));
     AXL_TRY(axlEventCreate(end_.out()));
-    // A byte's value depends on all of its address: shifted or swapped pages show.
+    // A byte's value depends on its whole address, so that shifted or swapped pages are detected.
     auto* const words = static_cast<uint32_t*>(source_.get());
     for (uint64_t i = 0; i < max_bytes / 4; ++i) words[i] = static_cast<uint32_t>(i * 2654435761u);
     return graph_.Create();
   }
 
-  // Copies of `bytes`: `repeat` each way that is asked for. *seconds: 0 = unknown.
+  // Makes `repeat` copies of `bytes` in each requested direction. *seconds: 0 = unknown.
   Status Run(uint64_t bytes, uint32_t repeat, bool in, bool out, double* seconds) {
     graph_.Clear();
     for (uint32_t i = 0; i < repeat; ++i) {
@@ -47,7 +47,7 @@ class Meter {
     return Status();
   }
 
-  // What came there and back must be what was sent.
+  // The data must return unchanged.
   Status Check(uint64_t bytes, uint64_t* wrong) {
     AXL_TRY(
         axlMemcpyAsync(back_.get(), there_.get(), bytes, axlMemcpyDeviceToDevice, stream_.get()));

@@ -14,11 +14,11 @@ namespace acceltrace::workloads {
 struct BandwidthOptions {
   uint64_t min_bytes = 4096;
   uint64_t max_bytes = 4 << 20;
-  uint32_t repeat = 8;  // timed copies of a size, one behind the other, after as many untimed
+  uint32_t repeat = 8;  // timed copies of a size in sequence, after as many untimed ones
   bool both = true;     // also both directions at once
 };
 
-// Bytes per second; 0 = the driver could not give the time.
+// Bytes per second; 0 = the driver did not provide the time.
 struct BandwidthRow {
   uint64_t bytes;
   double to_device, from_device, both;

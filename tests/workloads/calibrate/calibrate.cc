@@ -8,7 +8,7 @@
 namespace acceltrace::workloads {
 namespace {
 
-// Three operands of one size, in one kind of memory.
+// Three operands of the same size, in one kind of memory.
 struct Operands {
   DeviceMemory a, b, c;
   uint64_t bytes = 0;
@@ -34,7 +34,7 @@ class Meter {
     return graph_.Create();
   }
 
-  // add(name) puts one command of `amount` into the graph, behind nothing.
+  // add(name) adds one independent command of `amount` to the graph.
   template <typename Add>
   Status Run(const std::string& name, double amount, Ceiling* best, Add&& add) {
     graph_.Clear();
@@ -70,7 +70,7 @@ class Meter {
     return Status();
   }
 
-  // Writing alone, reading and writing, reading two and writing; bytes and elements of each.
+  // Writing only, reading and writing, reading two and writing; bytes and elements of each.
   Status Streams(const std::string& where, const Operands& operands, Ceiling* bytes,
                  Ceiling* elements) {
     struct Kind {
@@ -98,7 +98,7 @@ class Meter {
     return Status();
   }
 
-  // Long, so that filling and draining the array is little of it; in either memory.
+  // Long ones, so that filling and draining the array hardly matters; in either memory.
   Status Matmuls(const std::string& where, const Operands& operands, const axlDeviceProp& prop,
                  Ceiling* best) {
     const uint64_t elements = operands.bytes / sizeof(float);
@@ -150,7 +150,7 @@ Result<Ceilings> MeasureCeilings(const CalibrateOptions& options) {
   STATUS_TRY(there.Take(options.copy_bytes, axlMalloc));
   STATUS_TRY(meter.Streams("memory", there, &memory, &vector));
   STATUS_TRY(meter.Matmuls("memory", there, prop, &matrix));
-  // Three operands, and some of it for others.
+  // Three operands, with some memory left for others.
   const uint64_t fits = prop.scratchMem / 4 / 4096 * 4096;
   if (const uint64_t bytes = std::min(options.scratch_bytes, fits); bytes > 0) {
     Operands near;

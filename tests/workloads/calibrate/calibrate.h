@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ceilings of an accelerator as programs can reach them: the best of several commands for each
-// resource, back to back, timed by the device's clock at its nominal rate.
+// Measures the ceilings of an accelerator that programs can reach: the best of several back-to-back
+// commands for each resource, timed by the device's clock at its nominal rate.
 #ifndef TESTS_WORKLOADS_CALIBRATE_CALIBRATE_H_
 #define TESTS_WORKLOADS_CALIBRATE_CALIBRATE_H_
 
@@ -31,7 +31,7 @@ struct Ceilings {
   std::vector<Ceiling> rows;
 };
 
-// Of the calling thread's device.
+// Measures the calling thread's device.
 Result<Ceilings> MeasureCeilings(const CalibrateOptions& options);
 
 }  // namespace acceltrace::workloads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// axl-calibrate: see calibrate.h. Exits 0, 1 where something could not be measured, 2 on misuse.
+// axl-calibrate: see calibrate.h. Exits 0, 1 if something could not be measured, 2 on misuse.
 #include <nlohmann/json.hpp>
 
 #include "libtrace/runtime/axl.h"

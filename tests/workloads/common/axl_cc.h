@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libaxl for C++ programs of this folder: owners of its objects, and its errors
-// as acceltrace::Status.
+// libaxl for the C++ programs of this folder: owners of its objects, and its errors as
+// acceltrace::Status.
 #ifndef TESTS_WORKLOADS_COMMON_AXL_CC_H_
 #define TESTS_WORKLOADS_COMMON_AXL_CC_H_
 
@@ -53,7 +53,7 @@ class Handle {
   ~Handle() { Reset(); }
 
   T get() const { return value_; }
-  // For the creating call; what was owned before is destroyed.
+  // For the creating call; destroys the previously owned object.
   T* out() {
     Reset();
     return &value_;
@@ -71,7 +71,7 @@ using Event = Handle<axlEvent_t, axlEventDestroy>;
 using DeviceMemory = Handle<void*, axlFree>;
 using HostMemory = Handle<void*, axlHostFree>;
 
-// A graph under construction. The first error stays; later calls do nothing.
+// A graph under construction. After the first error, which is kept, calls do nothing.
 class GraphBuilder {
  public:
   using Deps = std::vector<axlNode>;

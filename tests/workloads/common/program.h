@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the programs of this folder do alike.
+// Common parts of the programs in this folder.
 #ifndef TESTS_WORKLOADS_COMMON_PROGRAM_H_
 #define TESTS_WORKLOADS_COMMON_PROGRAM_H_
 
@@ -13,7 +13,7 @@
 
 namespace acceltrace::workloads {
 
-// The exit status if the program is to end now: 0 after --help, 2 on misuse.
+// Returns the exit status if the program should exit: 0 after --help, 2 on misuse.
 inline std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -23,7 +23,7 @@ inline std::optional<int> ParseArguments(CLI::App& app, int argc, char** argv) {
   return std::nullopt;
 }
 
-// Says what went wrong and returns the exit status.
+// Prints the error and returns the exit status.
 inline int Fail(const char* program, const Status& status, int exit_status = 1) {
   std::fprintf(stderr, "%s: %s\n", program, status.message().c_str());
   return exit_status;

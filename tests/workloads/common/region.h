@@ -38,8 +38,8 @@ class Region {
   Stamp begin_, end_;
 };
 
-// AXL_START=PERIOD:PHASE (ns): sleeps until the host's clock is PHASE past a multiple of
-// PERIOD. Two runs then meet the kernel's ticks alike, and whatever else comes periodically.
+// AXL_START=PERIOD:PHASE (ns): sleeps until the host's clock is PHASE past a multiple of PERIOD, so
+// that two runs meet the kernel's ticks and other periodic work alike.
 inline void SleepUntilStart() {
   const char* text = std::getenv("AXL_START");
   long long period_ns = 0, phase_ns = 0;
@@ -47,7 +47,7 @@ inline void SleepUntilStart() {
   if (period_ns <= 0 || period_ns > 1'000'000'000 || phase_ns < 0 || phase_ns >= period_ns) return;
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  // A whole period ahead at least: what was set up before has settled.
+  // At least a whole period ahead, so that the set-up has settled.
   const long long now_ns = now.tv_sec * 1'000'000'000LL + now.tv_nsec;
   const long long until_ns = (now_ns / period_ns + 2) * period_ns + phase_ns;
   const timespec until = {until_ns / 1'000'000'000, until_ns % 1'000'000'000};

@@ -15,7 +15,7 @@ namespace {
 constexpr double kSweepTolerance = 1e-4;
 constexpr uint32_t kMaxDim = 1u << 16;
 
-// Small integers over a power of two: exact in bf16 as well, so that one tolerance serves.
+// Small integers divided by a power of two are exact in bf16, too, so that one tolerance is enough.
 float Value(uint64_t i) {
   return static_cast<float>(static_cast<int>(i * 2654435761u >> 7 & 63) - 32) / 64;
 }
@@ -111,7 +111,7 @@ class Case {
     return sum;
   }
 
-  // Of every element in small results, of some thousand spread ones in large ones.
+  // Checks every element of small results, some thousand spread ones of large results.
   double Error(const std::vector<float>& c) const {
     const uint64_t work = c.size() * shape_.k;
     const uint64_t step = work > 2000000 ? (work / 2000000) | 1 : 1;

@@ -16,9 +16,9 @@ struct Shape {
   uint32_t m, n, k;
 };
 
-// "32x64x128": M x N x K.
+// Parses M x N x K, such as "32x64x128".
 Result<Shape> ParseShape(const std::string& text);
-// Around the array's size, tall, wide, deep, and a row at a time.
+// Shapes around the array's size, tall, wide, deep, and single rows.
 std::vector<Shape> DefaultShapes();
 
 struct SweepOptions {

@@ -29,7 +29,7 @@ Status SyncLaunches(Meter* meter) {
   });
 }
 
-// Sixteen launches in one job.
+// Sixteen launches per job.
 Status Batches(Meter* meter) {
   Small small;
   STATUS_TRY(small.Create());
@@ -44,7 +44,7 @@ Status Batches(Meter* meter) {
   });
 }
 
-// Asks whether the work is done until it is.
+// Polls until the work is done.
 Status Polling(Meter* meter) {
   Small small;
   STATUS_TRY(small.Create());
@@ -130,7 +130,7 @@ Status SyncCopies(Meter* meter) { return Copies(meter, 64, meter->CountOr(600), 
 Status PageableCopies(Meter* meter) { return Copies(meter, 64, meter->CountOr(600), true, true); }
 Status SmallCopies(Meter* meter) { return Copies(meter, 4096, meter->CountOr(2000), false, false); }
 
-// Graphs of a hundred commands so small that starting them is all there is.
+// Graphs of a hundred commands that are so small that only their start takes time.
 Status Dispatch(Meter* meter) {
   constexpr uint32_t kNodes = 100;
   Small small;

@@ -7,8 +7,8 @@
 namespace acceltrace::workloads {
 namespace {
 
-// Tiles go in, through a matmul and out again, on three streams tied by events: while one is
-// computed, the next is on its way in and the one before on its way out.
+// Tiles are copied in, multiplied and copied out on three streams linked by events: while one is
+// computed, the next is copied in and the previous one is copied out.
 class Pipeline {
  public:
   Pipeline(uint32_t tiles, uint32_t side)
@@ -39,7 +39,7 @@ class Pipeline {
     for (uint32_t tile = 0; tile < tiles_; ++tile) {
       Buffer& buffer = buffers_[tile % kBuffers];
       const bool used = tile >= kBuffers;
-      // A tile goes in once the one before in its buffer has been computed, and is computed
+      // A tile is copied in once the previous one in its buffer has been computed, and computed
       // once that one's result has been stored.
       if (used) AXL_TRY(axlStreamWaitEvent(in_.get(), buffer.computed.get()));
       AXL_TRY(axlMemcpyAsync(buffer.in, host_in_, bytes_, axlMemcpyHostToDevice, in_.get()));
@@ -87,10 +87,10 @@ Status RunPipeline(Meter* meter, uint32_t tiles, uint32_t side) {
 
 // The link is never idle.
 Status LargeTiles(Meter* meter) { return RunPipeline(meter, 60, 256); }
-// So small that the host is never done submitting: nothing overlaps.
+// So small that the host cannot submit fast enough: nothing overlaps.
 Status SmallTiles(Meter* meter) { return RunPipeline(meter, 120, 128); }
 
-// Launches in turn on eight streams; all are waited for now and then.
+// Launches in turn on eight streams, with a wait for all of them now and then.
 Status Streams(Meter* meter) {
   constexpr uint32_t kStreams = 8;
   std::array<Small, kStreams> lanes;
@@ -115,7 +115,7 @@ Status Streams(Meter* meter) {
   return Status();
 }
 
-// Threads that launch and wait, each on a stream of its own.
+// Threads that launch and wait, each on its own stream.
 Status Threads(Meter* meter) {
   constexpr uint32_t kThreads = 4;
   std::array<Small, kThreads> lanes;

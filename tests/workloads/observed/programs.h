@@ -28,9 +28,9 @@ class Meter {
 
   uint32_t CountOr(uint32_t own) const { return options_.count ? options_.count : own; }
   uint64_t repeat() const { return options_.repeat; }
-  // From an idle device until it is idle again. prepare is not measured.
+  // Measures `work` from an idle device until it is idle again; `prepare` is not measured.
   Status Measure(const std::function<Status()>& prepare, const std::function<Status()>& body);
-  // What came out wrong in all.
+  // Adds to the number of wrong results.
   void AddWrong(uint64_t wrong) { wrong_ += wrong; }
   uint64_t wrong() const { return wrong_; }
 
@@ -48,7 +48,7 @@ struct ObservedProgram {
 
 std::span<const ObservedProgram> CallPrograms();     // one call after the other
 std::span<const ObservedProgram> OverlapPrograms();  // several things at once
-// Null if there is none of that name.
+// Returns null if there is no program with that name.
 const ObservedProgram* FindObserved(const std::string& name);
 
 }  // namespace acceltrace::workloads

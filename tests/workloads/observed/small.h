@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A counter in device memory that tiny commands increment: how many arrived is then known.
+// Tiny commands that increment a counter in device memory, which shows how many have run.
 #ifndef TESTS_WORKLOADS_OBSERVED_SMALL_H_
 #define TESTS_WORKLOADS_OBSERVED_SMALL_H_
 
@@ -32,7 +32,7 @@ struct Small {
     AXL_TRY(axlLaunchVector("increment", axlVecScale, &increment, bench.stream()));
     return Status();
   }
-  // launches: of one repetition.
+  // `launches` is per repetition.
   Status Measure(Meter* meter, uint32_t launches, const std::function<Status()>& body) {
     STATUS_TRY(meter->Measure([this] { return Zero(); }, body));
     PatternStats stats;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What patterns share: memory, a stream, and the timed part under a range of the
-// pattern's name.
+// Common parts of the patterns: memory, a stream, and the timed part in a range with the pattern's
+// name.
 #ifndef TESTS_WORKLOADS_PATTERNS_BENCH_H_
 #define TESTS_WORKLOADS_PATTERNS_BENCH_H_
 
@@ -39,10 +39,10 @@ class Bench {
     *pointer = static_cast<float*>(host_.back().get());
     return Status();
   }
-  // Steps to take when the timed part is about to start, so that what is submitted before
-  // it is as little as possible.
+  // Adds a step to take when the timed part is about to start, so that as little as possible is
+  // submitted before it.
   void Prepare(std::function<Status()> step) { prepare_.push_back(std::move(step)); }
-  // All of it := value.
+  // Sets all of it to `value`.
   void Fill(float* pointer, float value, size_t floats) {
     Prepare([=, this] {
       uint32_t bits;
@@ -59,7 +59,7 @@ class Bench {
     });
   }
 
-  // The part that counts: from an idle device until it is idle again.
+  // Times the part that counts: from an idle device until it is idle again.
   Status Timed(const char* name, PatternStats* stats, const std::function<Status()>& body) {
     for (const auto& step : prepare_) STATUS_TRY(step());
     AXL_TRY(axlDeviceSynchronize());
@@ -71,7 +71,7 @@ class Bench {
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return Status();
   }
-  // The graph, `times` in a row.
+  // Times the graph, launched `times` times in a row.
   Status TimedGraph(const char* name, PatternStats* stats, uint32_t times) {
     stats->commands = graph_.nodes() * times;
     return Timed(name, stats, [&]() -> Status {

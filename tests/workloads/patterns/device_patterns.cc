@@ -5,7 +5,7 @@
 namespace acceltrace::workloads {
 namespace {
 
-// Operands in the scratchpad, so that nothing but the array is asked for much.
+// Operands in the scratchpad, so that only the array is heavily used.
 Status Matrix(uint32_t scale, PatternStats* stats) {
   constexpr uint32_t kSide = 256;
   Bench bench;
@@ -99,7 +99,7 @@ Status LinkOut(uint32_t scale, PatternStats* stats) {
   return Link("pcie-out", axlMemcpyDeviceToHost, scale, stats);
 }
 
-// Commands so small that starting them is all there is.
+// Commands that are so small that only their start takes time.
 Status Dispatch(uint32_t scale, PatternStats* stats) {
   constexpr uint32_t kTimes = 4;
   Bench bench;
@@ -159,7 +159,7 @@ Status Tiles(const char* name, bool overlap, uint32_t scale, PatternStats* stats
   std::vector<axlNode> stored;
   for (uint32_t tile = 0; tile < kTiles; ++tile) {
     const uint32_t buffer = overlap ? tile % kBuffers : 0;
-    // The buffer is free once the tile before in it has been stored.
+    // The buffer is free once its previous tile has been stored.
     const uint32_t back = overlap ? kBuffers : 1;
     const auto free = tile < back ? std::vector<axlNode>() : std::vector{stored[tile - back]};
     const axlNode load = bench.graph().Copy("load", in[buffer], host_in, kFloats * sizeof(float),

@@ -26,7 +26,7 @@ struct Counter {
   }
 };
 
-// One tiny job after the other, as fast as the host can.
+// Tiny jobs in sequence, as fast as the host can.
 Status Submit(uint32_t scale, PatternStats* stats) {
   Counter counter;
   STATUS_TRY(counter.Create());

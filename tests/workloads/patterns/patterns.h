@@ -18,7 +18,7 @@ struct PatternStats {
   uint64_t wrong = 0;     // numbers that came out wrong
 };
 
-// With the device's default properties; `scale` makes it longer, not different.
+// For the device's default properties; `scale` makes it longer, not different.
 struct Pattern {
   const char* name;
   // What sets the pace: matrix, vector, memory, pcie-in, pcie-out, dispatch, dependency,
@@ -30,7 +30,7 @@ struct Pattern {
 
 std::span<const Pattern> DevicePatterns();
 std::span<const Pattern> HostPatterns();
-// Null if there is none of that name.
+// Returns null if there is no pattern with that name.
 const Pattern* FindPattern(const std::string& name);
 
 }  // namespace acceltrace::workloads

@@ -32,7 +32,7 @@ struct Arguments {
 struct Outcome {
   StressStats stats;
   char error[512];
-  bool no_context;  // the device had none left: not an error of the program
+  bool no_context;  // the device had no context left: not an error of the program
   bool finished;
 };
 

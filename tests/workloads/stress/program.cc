@@ -79,7 +79,7 @@ Status StressProgram::Call() {
   }
 }
 
-// The cell was last touched on another stream: an event says when that is done.
+// If the cell was last used on another stream, an event orders this access after it.
 Status StressProgram::Order(uint32_t cell, uint32_t stream) {
   const uint32_t last = std::exchange(user_[cell], stream);
   if (last == stream) return Status();
@@ -134,7 +134,7 @@ Status StressProgram::CopyIn(uint32_t cell, axlStream_t stream) {
   return Status();
 }
 
-// What arrives is looked at when everything has settled.
+// The data is checked when everything has finished.
 Status StressProgram::CopyOut(uint32_t cell, axlStream_t stream) {
   const uint32_t slot = next_read_back_++ % kReadBacks;
   if (read_backs_[slot].open) {
@@ -176,7 +176,7 @@ Status StressProgram::Batch(uint32_t cell, axlStream_t stream) {
   return Status();
 }
 
-// Some cells, each a chain of its own across two engines.
+// Some cells, each with its own chain across two engines.
 Status StressProgram::Graph(uint32_t stream) {
   graph_.Clear();
   for (uint32_t cell = 0; cell < kCells; ++cell) {
@@ -195,7 +195,7 @@ Status StressProgram::Graph(uint32_t stream) {
   return graph_.Launch(streams_[stream].get());
 }
 
-// A stream goes while its work is in flight; the next one must not overtake it.
+// A stream is destroyed while its work is in flight; the next one must not overtake it.
 Status StressProgram::Recreate(uint32_t stream) {
   const axlEvent_t event = events_[next_event_++ % kEvents].get();
   AXL_TRY(axlEventRecord(event, streams_[stream].get()));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A random program over streams, events, graphs, batches and copies whose result is
-// known: each cell of memory holds one small integer, and every access to a cell is
-// ordered behind the one before, by its stream or by an event. Wrong order, lost work
-// or mixed-up memory makes a wrong number.
+// A random program over streams, events, graphs, batches and copies whose result is known: each
+// cell of memory contains one small integer, and every access to a cell is ordered after the
+// previous one, by its stream or by an event. Wrong order, lost work or corrupted memory makes a
+// wrong number.
 #ifndef TESTS_WORKLOADS_STRESS_PROGRAM_H_
 #define TESTS_WORKLOADS_STRESS_PROGRAM_H_
 

@@ -14,7 +14,7 @@ constexpr const char* kNames[kNumParts] = {
     "latency", "dram-latency", "dispatch", "host", "submit",  "sync"};
 constexpr double kMostUs = 100'000;
 
-// The same numbers everywhere, unlike those of <random>'s distributions.
+// The same numbers everywhere, unlike the distributions of <random>.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the submission of work dearer by a known factor, whatever it takes: a call that submits is
-// preceded by computing for the rest of it. Nothing can make it cheaper, but the run's time is a
-// convex function of what submission costs (the longest of its chains, each a sum), so that what
-// 1.2x of the cost adds is at least what 0.8x of it saves, and the same while the same chain is the
-// longest.
+// Makes the submission of work more expensive by a known factor: a call that submits is preceded by
+// computing for the additional time. Nothing can make it cheaper, but the run's time is a convex
+// function of the cost of submission (the longest of its chains, each a sum). So 1.2x of the cost
+// adds at least what 0.8x saves, and equally much while the same chain is the longest.
 #ifndef TESTS_WORKLOADS_SYNTH_SUBMIT_KNOB_H_
 #define TESTS_WORKLOADS_SYNTH_SUBMIT_KNOB_H_
 
@@ -17,7 +16,7 @@
 
 namespace acceltrace::workloads {
 
-// Computes for so long: about three instructions a time around, of a nanosecond each.
+// Computes for this long: about three instructions per iteration, of a nanosecond each.
 inline void Think(double us) {
   volatile uint32_t work = 0;
   for (auto n = static_cast<uint32_t>(us * 1000 / 3); n > 0; --n) work = work + 1;
@@ -25,8 +24,8 @@ inline void Think(double us) {
 
 class SubmitKnob {
  public:
-  // 0: nothing is measured. 1: calls are measured and as dear as they are, so that a run with
-  // another factor differs from it by nothing else.
+  // 0: calls are not measured. 1: calls are measured and keep their cost, so that a run with
+  // another factor differs in nothing else.
   explicit SubmitKnob(double factor) : factor_(factor) {
     if (factor_ <= 0) return;
     const double begin_ns = ThreadNs();
@@ -41,8 +40,8 @@ class SubmitKnob {
 
   void BeginRound() { at_ = 0; }
 
-  // The calls of each round are in the same order: each is preceded by its part of what it took in
-  // the round before; in the first one its part follows it.
+  // The calls of each round are in the same order. Each is preceded by its share of its duration in
+  // the previous round; in the first round its share follows it.
   template <typename Call>
   auto Submit(Call call) {
     if (factor_ <= 0) return call();
@@ -60,7 +59,7 @@ class SubmitKnob {
  private:
   static constexpr double kTrialUs = 100;
 
-  // Of the thread: what it sleeps for room in a queue is no cost of submission.
+  // CPU time of the thread: sleeping for space in a queue is not a cost of submission.
   static double ThreadNs() {
     timespec now = {};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

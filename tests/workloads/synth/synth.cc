@@ -15,8 +15,8 @@ namespace {
 constexpr uint32_t kSide = 128, kCols = 1024, kVectorRows = 32, kDramRows = 16;
 constexpr uint32_t kStrided = 128, kStride = 32768, kStridedCols = 16;
 constexpr size_t kCopyBytes = 64 << 10;
-// What one command of each part takes with the properties that the device has unless set
-// otherwise; of those that the host does, what one of them takes under icount.
+// The duration of one command of each part with the device's default properties; for the host's
+// parts, that of one iteration under icount.
 constexpr double kCommandUs[kNumParts] = {2.3, 6.6,  6.3,  6.3, 1.0, 5.3, 5.3,
                                           0.8, 0.45, 0.39, 0,   4,   6};
 
@@ -155,7 +155,7 @@ class Program {
     return submit_.Submit([&] { return axlLaunchVector(name, axlVecScale, &tiny_, stream); });
   }
 
-  // Nobody sleeps, so that nobody is woken.
+  // Without sleeping, so that no wake-up is needed.
   static axlError_t Poll(axlStream_t stream) {
     axlError_t state;
     while ((state = axlStreamQuery(stream)) == axlErrorNotReady) {

@@ -19,7 +19,7 @@ constexpr uint32_t kRows = 16, kCols = 1024, kSide = 128;
 constexpr uint32_t kStrided = 128, kStride = 32768, kStridedCols = 16;
 constexpr double kThinkUs = 60;
 
-// What the rounds of a program share.
+// State shared by the rounds of a program.
 class TwinRun {
  public:
   explicit TwinRun(bool is_mended) : mended(is_mended) {}

@@ -18,13 +18,13 @@ class TwinRun;
 struct Twin {
   const char* name;
   const char* advice;  // the kind of advice that names what is planted
-  // What is run once before the timed rounds, and each round.
+  // prepare runs once before the timed rounds, round in each of them.
   Status (*prepare)(TwinRun* run);
   Status (*round)(TwinRun* run, uint32_t number);
 };
 
 std::span<const Twin> Twins();
-const Twin* FindTwin(const std::string& name);  // null: there is none
+const Twin* FindTwin(const std::string& name);  // null if there is none
 Status RunTwin(const Twin& twin, bool mended, uint32_t rounds, int device, Region* region);
 
 }  // namespace acceltrace::workloads

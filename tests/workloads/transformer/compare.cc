@@ -18,7 +18,7 @@ Comparison Compare(const Generation& device, const Generation& reference, uint32
            i < (step + 1) * static_cast<size_t>(vocab); ++i) {
         const double difference = std::abs(static_cast<double>(device.logits[i]) -
                                            static_cast<double>(reference.logits[i]));
-        // A NaN must not slip through a comparison.
+        // A NaN must not pass a comparison.
         error = std::isnan(difference) ? std::numeric_limits<double>::infinity()
                                        : std::max(error, difference);
         largest = std::max(largest, std::abs(static_cast<double>(reference.logits[i])));

@@ -25,9 +25,9 @@ struct Config {
   uint32_t seed = 1;
 
   uint32_t head_dim() const { return dim / heads; }
-  // Positions that ever hold a key and a value.
+  // The number of positions that get a key and a value.
   uint32_t max_positions() const { return prompt + tokens; }
-  // Forward passes: the prompt's and one for each decoded token.
+  // Forward passes: one for the prompt and one for each decoded token.
   uint32_t steps() const { return 1 + tokens; }
 
   Status Check() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Set-up and the order of jobs; what is in a layer's job is in layer.cc.
+// Set-up and the order of jobs; layer.cc has the contents of a layer's job.
 #include "tests/workloads/transformer/inference.h"
 
 #include <cstring>
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Inference>> Inference::Create(const Config& config,
   return inference;
 }
 
-// Scratchpad if asked for and there is room, else DRAM.
+// Takes scratchpad if requested and available, else DRAM.
 Status Inference::Take(float** pointer, size_t floats, bool on_chip) {
   void** const out = memory_.emplace_back().out();
   const size_t bytes = floats * sizeof(float);
@@ -91,8 +91,8 @@ Status Inference::Allocate() {
   return Status();
 }
 
-// Positions and hence sizes differ from step to step, so each step has graphs of its own;
-// building them beforehand leaves only launches for the run.
+// Positions and hence sizes differ from step to step, so each step has its own graphs; they are
+// built beforehand, so that the run only launches them.
 Status Inference::Build() {
   if (options_.rebuild_graphs) return Status();
   axlRange range("build");
@@ -136,7 +136,7 @@ Status Inference::Launch(axlStream_t stream) {
   return graph_->Launch(stream);
 }
 
-// What must be there before the first layer starts, as one job.
+// Uploads everything that the first layer needs, as one job.
 Status Inference::Upload(const std::vector<uint32_t>& prompt) {
   axlRange range("upload");
   const size_t d = config_.dim, v = config_.vocab;
@@ -167,7 +167,7 @@ Status Inference::Step(uint32_t step) {
   return FetchResults(step);
 }
 
-// Tokens and logits come back on a stream of their own while the next step computes.
+// Tokens and logits are copied back on another stream while the next step computes.
 Status Inference::FetchResults(uint32_t step) {
   AXL_TRY(axlEventRecord(step_done_.get(), compute_.get()));
   AXL_TRY(axlStreamWaitEvent(copy_.get(), step_done_.get()));
@@ -185,7 +185,7 @@ Result<Generation> Inference::Run(const std::vector<uint32_t>& prompt) {
   AXL_TRY(axlEventRecord(begin_.get(), compute_.get()));
   for (uint32_t step = 0; step < config_.steps(); ++step) {
     STATUS_TRY(Step(step));
-    // One step ahead: the device goes on while the host takes the token before.
+    // One step ahead: the device continues while the host takes the previous token.
     if (options_.sync_each_step)
       AXL_TRY(axlEventSynchronize(fetched_[step % 2].get()));
     else if (step > 0)

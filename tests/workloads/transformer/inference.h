@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model on the accelerator. Each layer of each step is one graph, hence one job:
-// its matmuls in tiles of columns on the matrix engine, the rest on the vector engine,
-// and meanwhile the next layer's weights arrive by DMA in the other of two buffers.
-// A second stream brings tokens and logits back while the next step is under way.
+// The model on the accelerator. Each layer of each step is one graph, hence one job: its matmuls
+// run in tiles of columns on the matrix engine, the rest on the vector engine, and meanwhile the
+// next layer's weights arrive by DMA in the other of two buffers. A second stream copies tokens and
+// logits back while the next step runs.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_INFERENCE_H_
 #define TESTS_WORKLOADS_TRANSFORMER_INFERENCE_H_
 

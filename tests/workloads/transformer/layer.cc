@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the graphs hold: a layer, the head, the read-back.
+// The contents of the graphs: a layer, the head, the read-back.
 #include <algorithm>
 #include <cmath>
 
@@ -43,8 +43,8 @@ Inference::Block Inference::BlockAt(const float* memory) const {
           memory + layout_.down};
 }
 
-// In the order of their use. They depend on nothing in their job: what ran before in
-// the stream is done with the buffer.
+// In the order of their use. They depend on nothing in their job, since earlier work in the stream
+// no longer uses the buffer.
 void Inference::AddWeightCopies(uint32_t layer, float* to) {
   const size_t begins[] = {layout_.attn_norm, layout_.out, layout_.gate, layout_.down,
                            layout_.floats};
@@ -68,8 +68,8 @@ GraphBuilder::Deps Inference::AddTiles(const std::string& op, axlMatmul args, co
   return nodes;
 }
 
-// Rows of one head follow each other, so that the causal mask needs a command a head;
-// a single row sees all positions and needs no mask.
+// Rows of one head are consecutive, so the causal mask needs one command per head; a single row
+// sees all positions and needs no mask.
 GraphBuilder::Deps Inference::AddSoftmax(const std::string& op, uint32_t first, uint32_t rows,
                                          const Deps& deps) {
   const uint32_t stride = config_.max_positions();
@@ -100,7 +100,7 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
   norm.alpha = kNormEpsilon;
   const Deps normed = {graph_->Vector(name.attn_norm, axlVecRmsNorm, norm, start)};
 
-  // Values go to the cache as they are; keys and queries are turned first.
+  // Values are copied to the cache unchanged; keys and queries are rotated first.
   axlMatmul mm = Mm(h_, w.qkv, q_, rows, d, d);
   mm.ldb = 3 * d;
   const Deps q = AddTiles(name.q, mm, normed);
@@ -145,8 +145,8 @@ GraphBuilder::Deps Inference::AddAttention(uint32_t layer, const Block& w, uint3
   return AddTiles(name.out, out, {mixed});
 }
 
-// In tiles of the hidden columns: while the vector engine does one tile's activation,
-// the matrix engine does the next one's products.
+// In tiles of the hidden columns: while the vector engine computes one tile's activation, the
+// matrix engine computes the next one's products.
 void Inference::AddFeedForward(uint32_t layer, const Block& w, uint32_t rows, const Deps& start) {
   const LayerNames& name = names_[layer];
   const uint32_t d = config_.dim, f = config_.ffn;
@@ -193,7 +193,7 @@ void Inference::AddLayer(uint32_t step, uint32_t layer) {
   AddFeedForward(layer, w, rows, attended);
 }
 
-// Only the last position's token is wanted.
+// Only the token of the last position is needed.
 void Inference::AddHead(uint32_t step) {
   const uint32_t d = config_.dim, v = config_.vocab, rows = RowsOf(step);
   float* const logits = logits_ + static_cast<size_t>(step) * v;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same model on the CPU, one position at a time, in plain loops: shares with
-// the device version nothing but the weights.
+// The same model on the CPU, one position at a time, in plain loops. It only shares the weights
+// with the device version.
 #ifndef TESTS_WORKLOADS_TRANSFORMER_REFERENCE_H_
 #define TESTS_WORKLOADS_TRANSFORMER_REFERENCE_H_
 
@@ -13,7 +13,7 @@
 
 namespace acceltrace::workloads {
 
-// What an inference gives: by step, the token chosen and the scores it was chosen from.
+// The result of an inference: by step, the chosen token and the scores.
 struct Generation {
   std::vector<uint32_t> tokens;  // one for each step
   std::vector<float> logits;     // steps x vocab

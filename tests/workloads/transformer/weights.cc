@@ -7,7 +7,7 @@
 namespace acceltrace::workloads {
 namespace {
 
-// xorshift32: a few instructions a number, since guests pay for each.
+// xorshift32: a few instructions per number, since guests are slow.
 class Random {
  public:
   explicit Random(uint32_t seed) : state_(seed * 2654435761u + 0x9e3779b9u) {
@@ -30,7 +30,7 @@ void Fill(Random& random, float* memory, size_t floats, float offset, float scal
   for (size_t i = 0; i < floats; ++i) memory[i] = offset + scale * random.Uniform();
 }
 
-// Keeps the variance of what passes through: uniform numbers have variance 1/3.
+// Keeps the variance of the signal: uniform numbers have variance 1/3.
 float Scale(uint32_t inputs) { return std::sqrt(3.0f / static_cast<float>(inputs)); }
 
 }  // namespace
@@ -52,7 +52,7 @@ Weights::Weights(const Config& config, float* memory)
   float* next = memory;
   Fill(random, next, embedding_floats_, 0, std::sqrt(3.0f));
   next += embedding_floats_;
-  // What a block adds to the residual is kept small, as training would.
+  // A block's contribution to the residual is kept small, as training would.
   const float residual = 1 / std::sqrt(2.0f * static_cast<float>(config.layers));
   for (uint32_t i = 0; i < config.layers; ++i, next += layer_floats_) {
     Fill(random, next + at.attn_norm, d, 1, 0.1f);

@@ -18,7 +18,7 @@ class Weights {
  public:
   static size_t Floats(const Config& config);
 
-  // memory: Floats() of them, filled here.
+  // memory has Floats() elements, which this fills.
   Weights(const Config& config, float* memory);
 
   const float* embedding() const { return memory_; }  // vocab x dim
