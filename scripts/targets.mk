@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The targets people type. Included last by the Makefile; what they test comes from the folders'
+# The user-visible targets. The Makefile includes this last; the tests come from the folders'
 # UNIT_TESTS, TESTS and FUZZERS.
 PREFIX ?= /usr
 DESTDIR ?=
@@ -31,7 +31,7 @@ help:
 	@echo 'WERROR=1 makes warnings errors, for who develops here;'
 	@echo 'JUMBO=1 joins files: less work from nothing, more after an edit.'
 
-# What the build made for tests: tests/run runs exactly these, and a missing one fails.
+# Everything that the build makes for tests: tests/run runs exactly these, and a missing one fails.
 tests: $(UNIT_TESTS) $(TESTS)
 	@mkdir -p $(BUILD)/test
 	@printf '%s\n' $(UNIT_TESTS:%='unit %') $(TESTS:%='program %') $(FUZZERS:%='fuzz %') \

@@ -8,8 +8,8 @@
     sys.exit(suite.finish())
 
 `ok` is computed here from the value and the bar, nowhere else. A bar is an operator and a number,
-or None for a figure that only informs: such a row has neither `bar` nor `ok`. QUICK=1 in the
-environment asks for a reduced but real version; `bench.QUICK` says so.
+or None for an informative figure: such a row has neither `bar` nor `ok`. QUICK=1 in the environment
+requests a reduced but real version; `bench.QUICK` is true then.
 """
 
 import json
@@ -28,7 +28,9 @@ BAR = re.compile(r"^(<=|>=|==|<|>) (-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
 
 
 def holds(value, bar):
-    """Whether a value meets a bar; None without a bar. What is no number meets nothing."""
+    """Whether a value meets a bar; None without a bar. A value that is not a number meets no
+    bar.
+    """
     if bar is None:
         return None
     match = BAR.match(bar)
@@ -40,7 +42,7 @@ def holds(value, bar):
 
 
 def machine():
-    """What the figures were measured on."""
+    """The machine that the figures were measured on."""
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
         model = re.search(r"^model name\s*: (.*)$", cpuinfo.read(), re.M)
     return {"cpu": model.group(1) if model else platform.machine(), "cpus": os.cpu_count(),
@@ -59,13 +61,14 @@ class Suite:
         self.rows = []
 
     def row(self, name, value, unit, bar=None, command=None, doubt=None):
-        """Adds a row and prints it; returns whether it meets its bar. `doubt` says why a figure
-        that was measured earlier does not count now: its bar is then missed."""
+        """Adds a row and prints it; returns whether it meets its bar. `doubt` is the reason why a
+        figure that was measured earlier is no longer valid; its bar is then missed.
+        """
         ok = holds(value, bar)
         if ok and doubt:
             ok = False
         command = command or f"make bench BENCH={self.name}{' QUICK=1' if QUICK else ''}"
-        # JSON knows neither infinity nor "not a number".
+        # JSON has neither infinity nor NaN.
         finite = not isinstance(value, float) or math.isfinite(value)
         self.rows.append({"name": name, "value": value if finite else None, "unit": unit,
                           **({} if bar is None else {"bar": bar, "ok": ok}), "command": command,
@@ -77,7 +80,9 @@ class Suite:
         return ok
 
     def finish(self):
-        """Writes the file; returns the exit status: 1 when a bar was missed or nothing measured."""
+        """Writes the file; returns the exit status: 1 if a bar was missed or nothing was
+        measured.
+        """
         folder = os.path.join(REPO, "build", "bench")
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{self.name}.json")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a benchmark: a bar brings a verdict, and a row that only informs has neither."""
+"""Rows of a benchmark: a row with a bar has a verdict, an informative row has neither."""
 
 import contextlib
 import io

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Joined sources: which files may share one compilation, and what happens to those that may not."""
+"""Joined sources: which files may share one compilation, and the handling of those that may not."""
 
 import importlib.machinery
 import importlib.util
@@ -19,14 +19,14 @@ PIECE = ("namespace {\nstruct Piece {\n  int a;\n};\nint Add(Piece p) { return p
          "}  // namespace\n")
 FILES = {
     "a.cc": f'#include "a.h"\n{PIECE}int A() {{ return Add({{1}}); }}\n',
-    # The same names of its own.
+    # Has the same local names.
     "b.cc": f'#include "a.h"\n{PIECE}int B() {{ return Add({{2}}); }}\n',
-    # A type of a's, as a word that means another thing.
+    # A type of a's as a word with another meaning.
     "c.cc": "int C() {\n  const int Piece = 3;\n  return Piece;\n}\n",
-    # Only in a remark and in a text: "Piece".
+    # Only in a comment and in a string: "Piece".
     "d.cc": '// Piece\nconst char *D() { return "Piece"; }\n',
     "a.h": "#pragma once\nint A();\nint B();\n",
-    # What the names do not show: another meaning of a macro that a header sets.
+    # Not visible in names: another meaning of a macro that a header sets.
     "e.cc": '#include "e.h"\nint E() { return SIZE; }\n',
     "e.h": "#define SIZE 5\n",
     "f.cc": "enum { SIZE = 6 };\nint F() { return SIZE; }\n",
@@ -89,7 +89,7 @@ build/bin/y: $(OBJ)/libtrace/x/alone.o
 
 
 def plans():
-    """Objects that stood for other files must not stay when what is joined changes."""
+    """Objects that stood for other files must not stay when the grouping changes."""
     os.makedirs("libtrace/x")
     os.makedirs("build/obj-jumbo/libtrace/x")
     with open("Makefile", "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What most C++ files include, compiled once. Each file still includes what it uses: `make PCH=`
- * builds without this one.
+ * The includes of most C++ files, compiled once. Each file still includes what it uses: `make PCH=`
+ * builds without this header.
  */
 #ifndef SCRIPTS_LIB_PRECOMPILED_H_
 #define SCRIPTS_LIB_PRECOMPILED_H_

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 #
-# Fresh roots of Debian, for those who must know that nothing undeclared helps them: sourced by
-# scripts/clean-root and tests/package-roots. Takes root and a mirror: $MIRROR, or what this machine's
-# own apt is set up with.
+# Fresh roots of Debian, to test that nothing undeclared is needed: sourced by scripts/clean-root
+# and tests/package-roots. Needs root and a mirror: $MIRROR, or that of this machine's own apt.
 
 # The codename of a release by its number.
 root_suite() {
@@ -14,7 +13,7 @@ root_suite() {
 	esac
 }
 
-# Lines "deb URI SUITE main" for a codename, from this machine's apt sources whatever release they name.
+# Lines "deb URI SUITE main" for a codename, from this machine's apt sources for any release.
 root_sources() {
 	if [ -n "${MIRROR:-}" ]; then
 		echo "deb $MIRROR $1 main"
@@ -26,7 +25,7 @@ root_sources() {
 		sort -u
 }
 
-# root_make CODENAME FOLDER LOG: a minimal root that reaches the mirror as this machine does.
+# root_make CODENAME FOLDER LOG: makes a minimal root that uses the mirror like this machine.
 root_make() {
 	if [ "$(id -u)" != 0 ]; then
 		echo "clean-root: a fresh root of Debian takes root: sudo it" >&2
@@ -38,7 +37,7 @@ root_make() {
 		echo "clean-root: apt's sources name no mirror of Debian: set MIRROR" >&2
 		return 1
 	fi
-	# A tool of the one who makes roots, not of what is tried in them.
+	# A tool of the caller, not of the root.
 	command -v debootstrap >/dev/null || scripts/install-deps root >"$3" 2>&1 || {
 		echo "clean-root: debootstrap is missing and cannot be installed: $(tail -n 1 "$3")" >&2
 		return 1
@@ -53,7 +52,7 @@ root_make() {
 	echo "$sources" >"$2/etc/apt/sources.list.d/mirror.list"
 	apt-config dump | grep -E '^Acquire::(https?::(Proxy|CaInfo|Verify)|Check-|Retries)' >"$2/etc/apt/apt.conf.d/90mirror"
 	echo 'Acquire::Languages "none";' >>"$2/etc/apt/apt.conf.d/90mirror"
-	# It is thrown away: nothing in it needs to survive a loss of power.
+	# The root is temporary, so it need not survive a power failure.
 	echo force-unsafe-io >"$2/etc/dpkg/dpkg.cfg.d/unsafe-io"
 	cp -L /etc/resolv.conf "$2/etc/resolv.conf" 2>/dev/null
 	if [ -e /etc/ssl/certs/ca-certificates.crt ] && echo "$sources" | grep -q 'deb https:'; then
@@ -63,9 +62,9 @@ root_make() {
 	return 0
 }
 
-# root_enter FOLDER COMMAND...: runs it with that folder as the root of a mount namespace of its own. The
-# folder becomes a mount point and the real root: in a plain chroot neither `unshare --mount` nor a user
-# namespace works. ROOT_BIND=FROM:TO shows a folder of this machine in it.
+# root_enter FOLDER COMMAND...: runs it with that folder as the root of a new mount namespace. The
+# folder becomes a mount point and the real root, since in a plain chroot neither `unshare --mount`
+# nor a user namespace works. ROOT_BIND=FROM:TO makes a folder of this machine visible in it.
 root_enter() {
 	unshare --mount --propagation private sh -ec '
 		root=$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each probe script over real work, in the VM: probes_guest.py FOLDER; see tests/vm/probes.sh.
+"""Each probe script on real work, in the VM: probes_guest.py FOLDER; see tests/vm/probes.sh.
 
-What a script counts is compared with who counts the same thing without it: the device's own
-counters (perf stat), /proc/interrupts, sysfs, a recording of acceltrace, the workload itself.
-BPFTRACE in the environment names another bpftrace than the machine's.
+A script's counts are compared with independent ones: the device's own counters (perf stat),
+/proc/interrupts, sysfs, a recording of acceltrace, the workload itself. BPFTRACE in the environment
+names another bpftrace than the machine's.
 """
 
 import glob
@@ -42,8 +42,9 @@ def equal(got, wanted):
 
 
 def nearly(got, wanted):
-    """Of events in interrupts: the kernel skips a program where another one runs on that CPU, the
-    more often the slower that is."""
+    """For events in interrupts: the kernel skips a program while another one runs on that CPU, more
+    often on slow machines.
+    """
     assert max(1, wanted // 2 - 2) <= got <= wanted, f"got {got!r}, wanted {wanted!r}"
 
 
@@ -64,8 +65,9 @@ def call(*argv):
 
 
 def program(names):
-    """Several scripts as one program, each with maps of its own: a start of bpftrace takes long
-    in an emulated machine, what it runs does not."""
+    """Several scripts joined into one program, each with its own maps: starting bpftrace takes long
+    in an emulated machine, running it does not.
+    """
     texts, ends = [], []
     for name in names:
         text = read(os.path.join(HERE, name + ".bt")).split("\n", 1)[1]
@@ -81,7 +83,7 @@ def prefix(name):
 
 
 class Scripts:
-    """Scripts at work; stop() notes the maps and lines of each."""
+    """Running scripts; stop() notes the maps and lines of each."""
 
     def __init__(self, *names, arguments=(), gated=True):
         self.names = names
@@ -90,7 +92,7 @@ class Scripts:
         argv = [*BPFTRACE, "-f", "json", "-o", self.base + ".json"]
         self.gated = gated
         if gated:
-            # The child starts when all is attached, and its end is the scripts'.
+            # The child starts when all probes are attached; the scripts end with it.
             os.mkfifo(self.base + ".gate")
             self.held = os.open(self.base + ".gate", os.O_RDWR)
             argv += ["-c", f"/bin/sh {FOLDER}/gate {self.base}.gate"]
@@ -142,7 +144,7 @@ class Scripts:
 
 
 def total(histogram):
-    """How many values are in a histogram, or in all of a map of them."""
+    """The number of values in a histogram, or in a whole map of them."""
     if isinstance(histogram, dict):
         return sum(total(one) for one in histogram.values())
     return sum(bucket["count"] for bucket in histogram)
@@ -157,7 +159,7 @@ def maps_of(name):
 
 
 def interrupts(device):
-    """By vector, as the kernel counts them."""
+    """By vector, from the kernel's counts."""
     vectors = {irq: vector for vector, irq in enumerate(
         sorted(map(int, os.listdir(SYSFS % (device, "device/msi_irqs")))))}
     counts = {}
@@ -175,7 +177,7 @@ def stats_of(device):
 
 
 def work_in_two_groups():
-    """Two inferences at once, each in a cgroup of its own, with all counters around them."""
+    """Two inferences at once, each in its own cgroup, surrounded by readings of all counters."""
     runs = []
     for group, tokens in (("one", 5), ("two", 9)):
         folder = f"/sys/fs/cgroup/probes-{group}"
@@ -244,7 +246,7 @@ def each_script_is_tried_and_says_what_it_is_for():
         text = read(f"{HERE}/{name}.bt")
         for word in ("Question: ", "Usage:    ", "Sample:\n *  "):
             assert "\n * " + word in text, (name, word)
-        # The sample is of this very script.
+        # The sample in the documentation of this script.
         sample = text[text.index("Sample:"):text.index("*/")]
         shown = set(re.findall(r"^ \*\s+(@\w+)", sample, re.M))
         assert shown and shown <= set(re.findall(r"@\w+", text[text.index("*/"):])), (name, shown)
@@ -318,7 +320,7 @@ def slow_jobs():
 @test
 def wake_latency():
     maps = maps_of("wake-latency")
-    # Where the guest is slow and its device is not, all is done before somebody waits.
+    # On a slow guest with a fast device, everything is done before the wait begins.
     equal(total(maps.get("@latency_us") or {}) + sum((maps.get("@no_sleep") or {}).values()),
           truth["axl:axl_wake"])
 
@@ -371,7 +373,7 @@ def api_time():
 def clock_residual():
     maps = maps_of("clock-residual")
     recorded = sql("SELECT samples + samples_rejected FROM clocks WHERE device = 'axl0'")[0][0]
-    # The trace leaves out what was sampled while it was set up.
+    # The trace omits samples taken while it was set up.
     assert recorded <= maps["@samples"]["0"] <= recorded + 4, (maps["@samples"], recorded)
     equal(total(maps["@bracket_ns"]["0"]), maps["@samples"]["0"])
     hz = maps["@ticks"]["0"] * 1e9 / maps["@host_ns"]["0"]
@@ -387,7 +389,7 @@ def trouble():
     equal((maps["@timeouts"]["1"], maps["@context_resets"]["1"]),
           (counts["job_timeouts"], counts["context_resets"]))
     nearly(sum(maps["@failed_jobs"].values()), counts["failed_jobs"] + counts["canceled_jobs"])
-    # axl0 was well, and each event has its line.
+    # axl0 was healthy, and each event has its line.
     equal([line for line in lines if not line.startswith("axl1: ")], [])
     equal(len(lines), sum(sum((counts or {}).values()) for counts in maps.values()))
 

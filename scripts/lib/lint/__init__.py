@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every check of scripts/lint works on: the committed files.
+"""The input of every check of scripts/lint: the committed files.
 
-A check is a function of the Tree whose first docstring line says what it holds; it yields
-findings "path:line: what is wrong and what to do", or raises Skip with the reason.
+A check is a function of the Tree whose first docstring line states the rule; it yields findings
+"path:line: what is wrong and what to do", or raises Skip with the reason.
 """
 
 import functools
@@ -50,7 +50,7 @@ class Tree:
         return self.data(path).decode("utf-8", "replace").splitlines()
 
     def having(self, *suffixes, under=""):
-        """Paths with one of these endings below a folder, fixtures left out."""
+        """Paths with one of these endings below a folder, without fixtures."""
         return [p for p in self.paths
                 if p.startswith(under) and p.endswith(suffixes) and not is_fixture(p)]
 
@@ -59,7 +59,7 @@ class Tree:
 
 
 def is_fixture(path):
-    """Stored inputs and expected outputs: data, whose bytes are what they are."""
+    """Stored inputs and expected outputs: data, which is not checked as text."""
     parts = path.split("/")[:-1]
     golden = path.startswith("tests/golden/") and path.endswith(".txt")
     return golden or "corpus" in parts or "data" in parts or path.endswith(FIXTURES)
@@ -72,7 +72,7 @@ def is_test(path):
 
 
 def is_kernel_code(path):
-    """C that runs in the kernel, contracts in kmod/uapi included."""
+    """C that runs in the kernel, including kmod/uapi."""
     return path.startswith(("kmod/", "daemon/bpf/")) and path.endswith((".c", ".h"))
 
 

@@ -10,19 +10,19 @@ from lint.includes import INCLUDE, resolve
 
 # Folders whose files must not depend on each other in a circle.
 LAYERED = ("qemu-device/", "kmod/")
-# Folders whose functions are at most MAX_FUNCTION lines long, and those of each Python file.
+# Folders whose functions have at most MAX_FUNCTION lines; so do those of Python files.
 SHORT = ("qemu-device/", "kmod/", "daemon/", "libtrace/")
 MAX_FUNCTION = 80
-# A table in the form of a switch may be longer, where each case is a few lines of its own.
+# A table in the form of a switch may be longer if each case has a few lines only.
 CASE = re.compile(r"^\s*(case\b.*|default\s*):")
 LINES_A_CASE = 6
 
-# Comments, strings and characters hold no calls; what else is in their lines stays where it is.
+# Comments, strings and characters contain no calls; the rest of their lines keeps its place.
 NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 # A function's head begins in the first column and its body with a brace there.
 HEAD = re.compile(r"^(?![#\s}])(?!typedef\b|struct\s+\w+\s*\{|enum\b|union\b)"
                   r"[^;{}=#]*?\b(\w+)\s*\([^;{}]*\)[^;{}()]*\n\{", re.M)
-# What may be a function's head: it begins in the first column, no label, brace or directive.
+# Possibly a function's head: begins in the first column, not a label, brace or directive.
 FIRST_COLUMN = re.compile(r"[A-Za-z_](?!\w*:$)")
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
 
@@ -70,7 +70,7 @@ def find_circle(edges):
 
 
 def circles(edges):
-    """Circles until none is left, each reported once: its last step is taken out."""
+    """Yields circles until there are none, each once: its last edge is removed."""
     edges = {node: dict(others) for node, others in edges.items()}
     while (circle := find_circle(edges)) is not None:
         steps = list(zip(circle, circle[1:] + circle[:1]))
@@ -90,7 +90,7 @@ def include_edges(tree, paths):
 
 
 def call_edges(tree, paths):
-    """Who calls whose functions. A call by a pointer, in a table of callbacks, is none."""
+    """The calls between files. Calls by a pointer, in a table of callbacks, do not count."""
     found = {path: list(functions(code_of(tree, path))) for path in paths}
     home, edges = {}, {}
     for path, those in found.items():
@@ -119,7 +119,9 @@ def no_circles(tree):
 
 
 def blocks(lines):
-    """(head, first line, last line) of what ends with a brace alone in the first column."""
+    """Yields (head, first line, last line) of blocks that end with a lone brace in the first
+    column.
+    """
     first = None
     for number, line in enumerate(lines, 1):
         if line == "}":

@@ -41,7 +41,7 @@ def commands_of(tree, path):
 
 
 def make_targets():
-    """Every target that make knows."""
+    """All targets of the Makefile."""
     listed = subprocess.run(["make", "-C", REPO, "-pRrq", "help"], stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, text=True, check=False)
     return set(re.findall(r"^([\w./-]+):", listed.stdout, re.M))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks who may include whom: the table of docs/architecture.md."""
+"""Checks the allowed includes: the table of docs/architecture.md."""
 
 import os
 import re
@@ -9,10 +9,10 @@ from lint import is_test
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
 
-# The data's way through libtrace: a folder may include itself and those before it.
+# The order of data through libtrace: a folder may include itself and those before it.
 CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
          "libtrace/analysis", "libtrace/query", "libtrace/check", "libtrace/view"]
-# The same inside the device, where some skip what they have no business with.
+# The order inside the device, where some folders skip others that they do not need.
 UAPI = ["kmod/uapi"]
 PLAIN = [*UAPI, "qemu-device/knobs", "qemu-device/memory"]  # and timing: C without QEMU
 CORE = [*PLAIN, "qemu-device/timing", "qemu-device/host"]
@@ -46,13 +46,13 @@ AXL = re.compile(r"(?<![a-z])axl", re.I)
 
 
 def folder_of(path):
-    """The folder that a path lies in, the deepest that the table names; None outside of all."""
+    """The deepest folder in the table that contains a path; None outside of all."""
     found = [folder for folder in MAY if path.startswith(folder + "/")]
     return max(found, key=len) if found else None
 
 
 def resolve(tree, includer, name):
-    """The repository's path of an included name; None for what comes from elsewhere."""
+    """The repository's path of an included name; None for files of other projects."""
     if name.endswith((".pb.h", ".pb.cc")):
         name = name.rsplit(".pb.", 1)[0] + ".proto"
     for candidate in (os.path.normpath(os.path.join(os.path.dirname(includer), name)), name):
@@ -88,7 +88,7 @@ def vendor_neutral(tree):
         if not path.startswith(NEUTRAL) or is_test(path):
             continue
         for number, line in enumerate(tree.lines(path), 1):
-            # A comment may give an example; code and strings may not.
+            # A comment may have an example; code and strings may not.
             if AXL.search(line.split("//")[0]):
                 yield f"{path}:{number}: names axl: say it for any accelerator"
 

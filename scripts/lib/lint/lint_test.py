@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks themselves: each finds what it is for, and lets what is right alone."""
+"""Tests of the checks: each finds its violation and accepts correct files."""
 
 import os
 import sys
@@ -125,7 +125,7 @@ CASES = [
      {"docs/a.md": "```sh\nmake check\n./scripts/demo  # shows\n```\n", "scripts/demo": ""}, 0),
 ]
 
-# A machine on which somebody installed libhand-dev, which the build took without being told to.
+# A machine where libhand-dev was installed by hand, which the build used undeclared.
 STATUS = """Package: base
 Status: install ok installed
 Essential: yes

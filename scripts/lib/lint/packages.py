@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that what the build read is brought by the packages that scripts/lib/packages lists.
+"""Checks that the packages listed in scripts/lib/packages bring all files that the build read.
 
-A package that somebody installed by hand hides a missing line there, and the build fails on every
-clean machine. Compilers and linkers say what they took: headers in the `.d` file of each object,
-libraries in that of each program (build/obj*/links).
+A package that was installed by hand hides a missing line there, and the build fails on every clean
+machine. Compilers and linkers log the files that they read: headers in the `.d` file of each
+object, libraries in that of each program (build/obj*/links).
 """
 
 import glob
@@ -14,12 +14,12 @@ from lint import REPO, Skip
 
 STATUS = "/var/lib/dpkg/status"
 INFO = "/var/lib/dpkg/info"
-# Programs and libraries of these folders are what `scripts/demo` builds; all else is for tests.
+# Programs and libraries that `scripts/demo` builds are in these folders; all others are for tests.
 DEMO_PRODUCTS = ("build-bin-", "build-lib-", "build-qemu-device-")
 
 
 def needs(path):
-    """What the first rule of a file that -MD or --dependency-file wrote names as prerequisites."""
+    """The prerequisites of the first rule of a file written by -MD or --dependency-file."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -34,13 +34,15 @@ def is_system(path):
 
 
 def tidy(path):
-    """A system file as dpkg lists it: its folders resolved, itself perhaps still a link."""
+    """A system file as dpkg lists it: with resolved folders, though it may still be a link
+    itself.
+    """
     folder, name = os.path.split(path)
     return os.path.join(os.path.realpath(folder), name)
 
 
 def taken(build):
-    """{"demo" or "test": {system file: who took it first}} of all that lies in `build`."""
+    """{"demo" or "test": {system file: its first user}} of everything in `build`."""
     found = {"demo": {}, "test": {}}
 
     def note(command, user, paths):
@@ -85,7 +87,7 @@ def owners(paths):
 
 
 class Installed:
-    """Installed packages with what they depend on and what they stand for."""
+    """Installed packages with their dependencies and what they provide."""
 
     def __init__(self, text):
         self.depends, self.providers, self.minimal = {}, {}, set()
@@ -117,7 +119,7 @@ class Installed:
             reached.add(name)
             for choices in self.depends[name]:
                 for choice in choices:
-                    # What a package manager takes: the first that is to be had.
+                    # A package manager takes the first choice that is available.
                     here = [choice] if choice in self.depends else self.providers.get(choice)
                     if here:
                         queue.extend(here)
@@ -132,13 +134,15 @@ def listed_packages(tree):
         if line and not line.startswith("#"):
             command, package = line.split()[:2]
             sets.setdefault(command, set()).add(package)
-    # The guest's kernel and its headers, which scripts/install-deps adds where there are none.
+    # The guest's kernel and its headers, which scripts/install-deps adds if there are none.
     demo = sets["demo"] | {"linux-image-amd64", "linux-headers-amd64"}
     return {"demo": demo, "test": demo | sets.get("package", set()) | sets["test"]}
 
 
 def findings(files, owned, brought):
-    """One line for each package that is needed and not brought, and for each file of none."""
+    """One line for each package that is needed but not brought, and for each file without a
+    package.
+    """
     reported = set()
     for command in ("demo", "test"):
         for path, user in sorted(files[command].items()):

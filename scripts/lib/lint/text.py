@@ -14,7 +14,7 @@ MAX_BYTES = 30_000
 MAX_PRODUCT_BYTES = 20_480
 PRODUCT = ("kmod/", "qemu-device/", "daemon/", "libtrace/")
 MAX_FIXTURE_BYTES = 1_000_000
-# Assembled here, or this file would find itself.
+# Split up, because this file would match otherwise.
 WORDS = re.compile("|".join((r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X+\b",
                              "not " + "implemented", r"(?<![\w.])/wo" + r"rk/")), re.I)
 MAX_COLUMNS = 100
@@ -45,7 +45,7 @@ def licences_for(path):
     if path.startswith("kmod/uapi/") and code:
         return ["GPL-2.0 WITH Linux-syscall-note", "GPL-2.0-only WITH Linux-syscall-note"]
     if path.startswith("daemon/bpf/") and path.endswith(".h"):
-        # What BPF programs and the daemon share is under both licences.
+        # Files shared by BPF programs and the daemon are under both licences.
         return ["GPL-2.0", "GPL-2.0-only", "GPL-2.0 OR Apache-2.0"]
     if path.startswith(("kmod/", "daemon/bpf/")):
         return ["GPL-2.0", "GPL-2.0-only"] + ([] if code else ["Apache-2.0"])
@@ -167,7 +167,7 @@ def mode(tree):
     """what begins with #! is executable, and nothing else is"""
     for path in tree.paths:
         script = tree.data(path).startswith(b"#!")
-        # Parts that others start by name carry the line for editors and shellcheck.
+        # Parts that other scripts start by name have the line for editors and shellcheck.
         if script and not tree.is_executable(path) and "/lib/" not in path:
             yield f"{path}: begins with #! and is not executable: chmod +x it"
         if not script and tree.is_executable(path):

@@ -10,11 +10,11 @@ import tempfile
 
 from lint import REPO, Skip, is_cxx, is_fixture, is_kernel_code
 
-# The layout is what this version makes of .clang-format; others differ in details.
+# The layout is defined by this version; others differ in details.
 CLANG_FORMAT = 14
 
 
-# What checkpatch cannot know of a single file ("": any), by a part of its path.
+# Messages that are wrong for a single file ("": any file), by a part of its path.
 CHECKPATCH_IGNORED = {
     "": ["FILE_PATH_CHANGES", "SPDX_LICENSE_TAG", "LINUX_VERSION_CODE", "NEW_TYPEDEFS"],
     "uapi/": ["BIT_MACRO", "COMPLEX_MACRO", "MACRO_ARG_REUSE", "CAMELCASE",  # no kernel headers
@@ -82,11 +82,11 @@ def checkpatch(tree):
     if not script:
         raise Skip("no checkpatch.pl: set CHECKPATCH to that of a kernel source")
     for path in filter(is_kernel_code, tree.paths):
-        # It leaves a cache where it runs.
+        # It leaves a cache file in its working directory.
         with tempfile.TemporaryDirectory() as folder:
             shown = output(["perl", script, *checkpatch_options(path), "-f",
                             os.path.join(REPO, path)], folder)
-        # Outside a kernel tree it also grumbles about that.
+        # Outside of a kernel tree it also prints warnings about that.
         yield from (line.removeprefix(REPO + "/") for line in shown.splitlines()
                     if line.startswith(REPO))
 

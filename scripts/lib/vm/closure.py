@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files lie in a guest's memory: those named, and what the loader would load for them."""
+"""Selects the files for a guest's memory: those named, and those that the loader would load for
+them.
+"""
 
 import os
 import re
@@ -10,15 +12,15 @@ from vm import Failure
 
 LIMIT_BYTES = 512 << 20
 HELD_BYTES = 256 << 20  # of files, and of each shared folder, where the rest may stay with the host
-# What nearly every program opens.
+# Files that nearly every program opens.
 COMMON = ("/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime",
           "/usr/lib/locale/C.utf8/LC_CTYPE", "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache")
-# What a program starts or opens that its command line does not name.
+# Files that a program starts or opens although its command line does not name them.
 BESIDE = {"acceltrace": ("acceltraced", "../lib/libaxl.so")}
 
 
 def named(opts):
-    """The files of --file, and COMMAND itself where it is a file of ours."""
+    """The files of --file, and COMMAND itself if it is a file of the host."""
     command = opts.command[0]
     found = shutil.which(command, path=f"{opts.repo}/build/bin") if "/" not in command else command
     for path in [*opts.file, *([found] if found and os.path.isfile(found) else [])]:
@@ -31,7 +33,8 @@ def named(opts):
 
 def libraries(path, some=False):
     """Absolute paths of the loader and the libraries of a program, as the loader finds them; some:
-    those that it finds."""
+    only those that it finds.
+    """
     with open(path, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return []
@@ -47,12 +50,12 @@ def size(paths):
 
 
 def words(command):
-    """The words of a command, and those within them: of a shell's -c."""
+    """The words of a command, and the words in them, for a shell's -c."""
     return [word for part in command for word in [part, *re.split(r"[\s;&|()`'\"<>=:]+", part)]]
 
 
 def mentioned(opts):
-    """Files that COMMAND names, as programs of PATH, by paths, or as what a script starts with."""
+    """Files that COMMAND names: programs in PATH, paths, or the interpreter of a script."""
     path = f"{opts.repo}/build/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     found = {}
     pending = words(opts.command)
@@ -68,7 +71,8 @@ def mentioned(opts):
         with open(file, "rb") as content:
             begin = content.read(4096)
         if b"\0" not in begin and os.path.getsize(file) <= 1 << 16:
-            # What a script calls is named in it, its interpreter as well; much else is, too.
+            # A script contains the names of what it calls, including its interpreter, and many
+            # other words.
             with open(file, encoding="utf-8", errors="replace") as script:
                 pending += words([script.read().replace("#!", " ")])
     return list(found)
@@ -88,7 +92,7 @@ def held(opts):
 
 
 def held_shares(opts):
-    """Which shared folders are copied into the guest; others are too large, and stay live."""
+    """The shared folders that are copied into the guest; others are too large, and stay live."""
     def fits(folder):
         total = 0
         for parent, _, names in os.walk(folder):

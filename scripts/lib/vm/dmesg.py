@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a kernel log for what must not be in it."""
+"""Finds problems in a kernel log."""
 
 import os
 import re
@@ -11,22 +11,22 @@ BAD = re.compile("|".join((
     "possible recursive locking", "circular locking dependency", "inconsistent lock state",
     "suspicious RCU usage", "sleeping function called from", "rcu: .*stall", "detected stalls",
     "soft lockup", "hard LOCKUP", r"blocked for more than \d+ seconds", "INFO: task .* blocked",
-    # A checker that gave up finds nothing more.
+    # A checker that has given up finds nothing more.
     "kmemleak: .* disabled", "lockdep is turned off",
     "DMA-API: ", "ODEBUG: ", "refcount_t: ", "list_(add|del) corruption")))
 
-# Lines that look like the above and are not: what stock kernels say on every boot.
+# Harmless lines that look like the above: stock kernels print them on every boot.
 HARMLESS = re.compile("|".join((
     "Speculative Return Stack Overflow", "KFENCE: enabled", "kfence: initialized",
     "(KASAN|UBSAN|KCSAN): .*(initialized|enabled)", "kasan: KernelAddressSanitizer",
     "DMA-API: preallocated", "DMA-API: debugging enabled")))
 
-# These belong to a report that something else began.
+# Parts of a report that another line began.
 PART = re.compile("Call Trace:|stack backtrace:")
 NEAR_LINES, LONG_LINES = 12, 120
 MOST_LINES = 300  # of a known report, with what a stack holds by chance
 
-# What differs between two runs that report the same: times, addresses, offsets, process ids,
+# Differences between two runs with the same report: times, addresses, offsets, process ids,
 # processors, taint, the kernel's patch level, how lockdep has seen a lock used so far.
 VARYING = ((re.compile(r"^\[ *\d+\.\d+\] ?"), ""), (re.compile(r"\b[0-9a-f]{16}\b"), "ADDRESS"),
            (re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+"), ""), (re.compile(r"\bPID: \d+"), "PID"),
@@ -36,12 +36,12 @@ VARYING = ((re.compile(r"^\[ *\d+\.\d+\] ?"), ""), (re.compile(r"\b[0-9a-f]{16}\
            (re.compile(r"^(\d+\.\d+)\.\S+ #\d+ (Not tainted|Tainted:[ A-Z]*)$"), r"\1"))
 
 
-# What a processor held by chance.
+# The state of a processor, which varies.
 STATE = re.compile(r"(RIP|Code|RSP|R[A-DS][XI]|RBP|R\d\d|[CFG]S|CR\d|PKRU|ORIG_RAX): |\? |$")
 
 
 def plain(line):
-    """A line of a log without what varies; None for lines that say nothing for certain."""
+    """A line of a log without the varying parts; None for lines that are not reliable."""
     for pattern, text in VARYING:
         line = pattern.sub(text, line)
     line = line.strip()
@@ -49,7 +49,7 @@ def plain(line):
 
 
 class Known:
-    """A report that is not the driver's, word by word: plain() lines; "# " begins a comment."""
+    """A report that the driver does not cause: plain() lines; "# " begins a comment."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as text:
@@ -60,7 +60,7 @@ class Known:
             raise ValueError(f"{path}: want the whole report")
 
     def end(self, lines, start):
-        """The number behind its last line when it begins at `start`, else None."""
+        """The number after its last line if it begins at `start`, else None."""
         wanted = iter(self.lines)
         expected = next(wanted)
         for number in range(start, min(len(lines), start + MOST_LINES)):
@@ -114,8 +114,9 @@ def reports(log, allowed=(), known=()):
 
 
 def findings(log, allowed, known=(), excused=()):
-    """The bad lines of a log, each with the lines after it, at most 60 in all. The lines `excused`
-    are not bad, nor are the stacks that come with them."""
+    """The bad lines of a log, each with the lines after it, at most 60 in total. The lines
+    `excused` and their stacks are not bad.
+    """
     allow = [re.compile(pattern) for pattern in allowed]
     shown = []
     until = begun = -1

@@ -43,7 +43,7 @@ class Cpio:
 
 
 def busybox():
-    """A busybox that needs no libraries, for they are not in the initramfs."""
+    """Finds a static busybox, since the initramfs has no libraries."""
     path = shutil.which("busybox", path="/bin:/usr/bin:/sbin:/usr/sbin")
     if path is None:
         raise Failure("no busybox: apt-get install busybox-static")
@@ -55,7 +55,7 @@ def busybox():
 
 
 def base(chosen, cache):
-    """Path of the part that depends on the kernel and our scripts only, made when stale."""
+    """Path of the part that only depends on the kernel and the scripts, made when stale."""
     scripts = {}
     for name in ("guest-init", "guest-run"):
         with open(os.path.join(HERE, name), "rb") as script:
@@ -82,7 +82,7 @@ def base(chosen, cache):
     for number, module in enumerate(modules):
         archive.file(f"modules/{number:02d}-{kernel.module_name(module)}.ko",
                      kernel.module_bytes(module))
-    # Written beside and renamed, so that concurrent runs never see half an archive.
+    # Written to a temporary file and renamed, so that concurrent runs never see half an archive.
     handle, partial = tempfile.mkstemp(dir=cache)
     with os.fdopen(handle, "wb") as out:
         out.write(archive.finish())
@@ -108,7 +108,7 @@ def seal(archive, opts, chosen, module):
 
 
 def for_run(opts, chosen, cache, folder, config, command, module):
-    """Path of the initramfs of one run: the cached part and this run's own behind it."""
+    """Path of the initramfs of one run: the cached part followed by this run's own."""
     archive = Cpio()
     if opts.sealed:
         seal(archive, opts, chosen, module)

@@ -9,7 +9,7 @@ import subprocess
 
 from vm import Failure
 
-# What the guest needs to reach its root; what the kernel has built in is skipped.
+# Modules that the guest needs to reach its root; built-in ones are skipped.
 EARLY = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay"]
 
 
@@ -38,7 +38,9 @@ def image_release(path):
 
 
 class Kernel:
-    """An image, its release, and the folder of its modules (None: all it needs is built in)."""
+    """An image, its release, and the folder of its modules (None: everything needed is built
+    in).
+    """
 
     def __init__(self, image, release):
         self.image = image
@@ -49,11 +51,11 @@ class Kernel:
             raise Failure(f"{image} is not readable for you: chmod a+r it, or run as root")
 
     def early_modules(self):
-        """Paths of EARLY and all they depend on, in load order."""
+        """Paths of EARLY and their dependencies, in load order."""
         return self.with_dependencies(EARLY)
 
     def with_dependencies(self, names):
-        """Paths of these modules and all they depend on, in load order; built-in ones have none."""
+        """Paths of these modules and their dependencies, in load order; built-in ones have none."""
         if self.modules is None:
             return []
         depends = {}
@@ -94,13 +96,13 @@ def module_bytes(path):
 
 
 def module_depends(path):
-    """What a module says of itself in its .modinfo section."""
+    """The dependencies that a module declares in its .modinfo section."""
     match = re.search(rb"\0depends=([\w,-]*)\0", module_bytes(path))
     return [name for name in match.group(1).decode().split(",") if name] if match else []
 
 
 def choose(wanted, repo, with_module):
-    """The kernel asked for; else the newest, preferably one that axl.ko has been built for."""
+    """The requested kernel; else the newest, preferably one that axl.ko has been built for."""
     if wanted and "/" in wanted:
         return Kernel(os.path.abspath(wanted), image_release(wanted))
     have = installed()

@@ -19,7 +19,9 @@ The kernel log of the last run is in build/vm/last-dmesg, the console in build/v
 
 
 def joined(argv):
-    """Ties free-form values to their options, for argparse takes `--qemu-arg -trace` for two."""
+    """Joins free-form values with their options, since argparse takes `--qemu-arg -trace` for
+    two.
+    """
     result, argv = [], list(argv)
     while argv and argv[0] != "--":
         word = argv.pop(0)
@@ -30,7 +32,7 @@ def joined(argv):
 
 
 def check(parser, opts):
-    """Exits with status 2 where options lack something or contradict each other."""
+    """Exits with status 2 if options are incomplete or contradict each other."""
     if not opts.command:
         parser.error("no COMMAND given: scripts/vm [options] -- COMMAND [ARG...]")
     if opts.icount and opts.cpus not in (None, 1):
@@ -123,7 +125,7 @@ def parse(argv):
     opts = parser.parse_args(joined(argv))
     if opts.command[:1] == ["--"]:
         opts.command = opts.command[1:]
-    # Sealed as far as can be: the host's other files are still there.
+    # Partially sealed: the host's other files are still accessible.
     opts.held = opts.icount and not (opts.sealed or opts.unsealed or opts.systemd)
     check(parser, opts)
     if opts.cpus is None:

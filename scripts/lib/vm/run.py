@@ -28,7 +28,7 @@ def say(text):
 
 
 def cache_folder(repo):
-    """build/vm, or a folder of the user's own when the tree is not writable."""
+    """build/vm, or a folder of the user if the tree is not writable."""
     own = os.path.join(tempfile.gettempdir(), f"acceltrace-vm-{os.getuid()}")
     for folder in (f"{repo}/build/vm", own):
         with contextlib.suppress(OSError):
@@ -43,7 +43,7 @@ def below(path, folder):
 
 
 def driver_module(opts, chosen):
-    """Path of axl.ko for this kernel; empty when none is wanted."""
+    """Path of axl.ko for this kernel; empty if not wanted."""
     if opts.no_module:
         return ""
     module = f"{opts.repo}/build/kmod/{chosen.release}/axl.ko"
@@ -53,7 +53,7 @@ def driver_module(opts, chosen):
 
 
 def guest_config(opts, module):
-    """What guest-init and guest-run read: shell assignments."""
+    """The input of guest-init and guest-run: shell assignments."""
     here = os.getcwd()
     if opts.systemd and not os.path.exists("/sbin/init"):
         raise Failure("--systemd needs /sbin/init: apt-get install systemd-sysv")
@@ -86,12 +86,12 @@ def guest_command(opts):
 
 
 def die_with_parent():
-    """Runs in the child: QEMU must not outlive us, even when we are killed."""
+    """Runs in the child: QEMU must not outlive this process, even if it is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Guest:
-    """One QEMU process and our ends of its channels."""
+    """One QEMU process and this side of its channels."""
 
     def __init__(self, opts, chosen, folder, initrd):
         self.console = os.path.join(folder, "console")
@@ -116,8 +116,9 @@ class Guest:
         self.starved = starved.Watch(self.process.pid, self.console)
 
     def pump(self, seconds):
-        """Passes output on until QEMU is gone; False when it was not in time. What a thread of it
-        had to wait for a CPU does not count, up to a limit."""
+        """Passes output on until QEMU has exited; returns False on a time-out. Time that a thread
+        of QEMU waited for a CPU does not count, up to a limit.
+        """
         begin = time.monotonic()
 
         def left():
@@ -161,7 +162,7 @@ class Guest:
             self.process.wait()
 
     def status(self):
-        """The command's exit status, or None when the guest never reported one."""
+        """The command's exit status, or None if the guest never reported one."""
         text = bytes(self.received["status"]).strip()
         return int(text) & 255 if text.isdigit() else None
 
@@ -169,13 +170,16 @@ class Guest:
         return read_text(self.errors_path)
 
     def met_qemu_bug(self):
-        """QEMU 7.2 under TCG: now and then a write that belongs to another region reaches a table
-        of MSI-X vectors while the kernel places the devices, and QEMU ends itself."""
+        """QEMU 7.2 under TCG: occasionally a write for another region reaches a table of MSI-X
+        vectors while the kernel places the devices, and QEMU exits.
+        """
         return (self.status() is None and not self.received["dmesg"] and
                 "hw/pci/msix.c" in self.errors() and "Assertion" in self.errors())
 
     def log(self):
-        """The kernel log as the guest sent it; what reached only the console comes behind."""
+        """The kernel log as the guest sent it, followed by messages that only reached the
+        console.
+        """
         log = bytes(self.received["dmesg"]).decode("utf-8", "replace").replace("\r", "")
         seen = set(log.splitlines())
         rest = [line for line in read_text(self.console).splitlines() if line not in seen]
@@ -194,7 +198,7 @@ def read_text(path):
 
 
 def keep(text, path):
-    """Writes a file in one step, for concurrent runs keep theirs at the same place."""
+    """Writes a file atomically, since concurrent runs use the same path."""
     partial = f"{path}.{os.getpid()}"
     with open(partial, "w", encoding="utf-8") as out:
         out.write(text)
@@ -202,7 +206,7 @@ def keep(text, path):
 
 
 def judge(opts, guest, in_time, cache):
-    """The exit status, with one line for whatever went wrong."""
+    """The exit status, with one line for each problem."""
     if guest.errors():
         for line in guest.errors().splitlines()[-40:]:
             sys.stderr.write(f"qemu: {line}\n")
@@ -235,7 +239,7 @@ def judge(opts, guest, in_time, cache):
 
 
 def boot(opts, chosen, folder, initrd):
-    """A guest that has ended, and whether it did in time."""
+    """A guest that has ended, and whether it did so in time."""
     guest = Guest(opts, chosen, folder, initrd)
     try:
         return guest, guest.pump(opts.timeout)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest that QEMU's translator holds in a circle, and how it comes out of it.
+"""Detects a guest that is stuck in a stale translation of QEMU, and frees it.
 
-QEMU before 8.1, which translates for each CPU on a thread of its own: one CPU may write to code
-while another one translates it, and the translation of what stood there before stays. The kernel
-patches its code by a breakpoint that it takes out again; a CPU that has the translation of the
-breakpoint runs into it for ever, in exceptions that find none. Translations with other properties
-are made anew, so those of the guest are changed (`log nochain`: it goes on, more slowly).
+QEMU before 8.1 translates for each CPU on a separate thread. If one CPU writes to code while
+another one translates it, the translation of the old code may stay. The kernel patches its code by
+a temporary breakpoint; a CPU with the translation of the breakpoint hits it for ever, in exceptions
+that find none. Translations with other properties are made again, so changing the guest's
+properties (`log nochain`) frees it, but makes it slower.
 """
 
 import json
@@ -22,7 +22,7 @@ STACK = 14  # bits; a kernel stack is 16 KiB
 
 
 class Monitor:
-    """QEMU's monitor at a socket. OSError: it does not answer in time."""
+    """QEMU's monitor at a socket. Raises OSError if it does not answer in time."""
 
     def __init__(self, port):
         self.port, self.text = port, b""
@@ -46,12 +46,12 @@ class Monitor:
                 return reply.get("return")
 
     def people(self, command):
-        """A command of the monitor for people, and its text."""
+        """Runs a command of the human monitor and returns its output."""
         return self.ask("human-monitor-command", **{"command-line": command}) or ""
 
 
 def state_of(thread):
-    """R: it runs or would like to."""
+    """State R: it runs or is runnable."""
     with open(f"/proc/{thread}/stat", encoding="ascii", errors="replace") as stat:
         return stat.read().rpartition(")")[2].split()[0]
 
@@ -69,7 +69,7 @@ def registers(text):
 
 
 class Watch:
-    """To be looked at while the guest runs; met: whether the fault was met."""
+    """Poll it while the guest runs; met: whether the fault was found."""
 
     def __init__(self, port, state=state_of, sleep=time.sleep):
         self.monitor, self.state, self.sleep = Monitor(port), state, sleep
@@ -100,7 +100,7 @@ class Watch:
             return False
 
     def connect(self):
-        """The CPUs' threads; None: QEMU has not come to greet yet."""
+        """The CPUs' threads; None: QEMU's monitor is not ready yet."""
         try:
             version = self.monitor.line()["QMP"]["version"]["qemu"]
         except TimeoutError:
@@ -113,7 +113,7 @@ class Watch:
                 for cpu in self.monitor.ask("query-cpus-fast") or []}
 
     def entry(self, table):
-        """Of the kernel, for breakpoints: the fourth gate of the table."""
+        """The kernel's breakpoint handler: the fourth gate of the table."""
         text = self.monitor.people(f"x /2xg {table + 3 * 16:#x}")
         words = re.findall(r"0x([0-9a-f]{16})\b", text.partition(":")[2])
         if len(words) != 2:
@@ -122,7 +122,7 @@ class Watch:
         return (low & 0xffff) | (low >> 32 & 0xffff0000) | (high & 0xffffffff) << 32
 
     def circles(self):
-        """Whether a CPU does nothing but to take breakpoints, on one stack of the kernel."""
+        """Whether a CPU only takes breakpoints, on one kernel stack."""
         stacks, entries, at_entry = {}, {}, set()
         for number in range(SAMPLES):
             now = registers(self.monitor.people("info registers -a"))

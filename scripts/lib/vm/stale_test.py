@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""When a guest is freed that its translations hold, against a monitor that answers as QEMU does."""
+"""Detection of a guest stuck in stale translations, with a monitor that answers like QEMU's."""
 
 import json
 import os
@@ -21,7 +21,7 @@ HALTED = (1, 0, OTHER, STACK)
 
 
 def held(number):
-    """A CPU that takes breakpoints for ever: now and then it is met at the entry."""
+    """A CPU that takes breakpoints for ever; now and then it is at the handler's entry."""
     return (0, 0, ENTRY + 13 if number % 6 == 0 else OTHER, STACK + number % 3 * 48)
 
 
@@ -38,7 +38,7 @@ CASES = [
 
 
 class Qemu(threading.Thread):
-    """The other end."""
+    """The other end of the socket."""
 
     def __init__(self, port, cpus, version):
         super().__init__(daemon=True)

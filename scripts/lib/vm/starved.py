@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a guest had its CPUs when its kernel complained that something stood still.
+"""Whether a guest had its CPUs when its kernel reported a stall.
 
-A kernel that is not run for twenty seconds finds, when it goes on, that nothing has happened for
-twenty seconds, and cannot know why. The host can: it counts for each thread of QEMU how long it
-was ready to run and had to wait. A stall counts only in a guest that had its CPUs meanwhile.
+A kernel that did not run for twenty seconds finds that nothing has happened in that time, and
+cannot know why. The host can: it counts for each thread of QEMU how long it was runnable but had to
+wait. A stall only counts if the guest had its CPUs meanwhile.
 """
 
 import collections
@@ -13,18 +13,18 @@ import re
 
 STALL = re.compile(r"rcu: .*stall|detected stalls|soft lockup|hard LOCKUP|"
                    r"blocked for more than \d+ seconds|INFO: task .* blocked")
-# Kernels say after how many seconds they complain; where they do not, these are the usual ones.
+# Kernels report the length of a stall; the usual ones apply if they do not.
 SECONDS = re.compile(r"stuck for (\d+)s|for more than (\d+) seconds")
 USUAL_S = 21
 EVERY_S = 0.5
 DELAY_S = 5  # that a line may take from the guest to the host
 KEPT_S = 300
-# One that waits this share of the time gets less than half of what it could use.
+# A thread that waits for this share of the time gets less than half of what it could use.
 SHARE = 0.5
 
 
 def waited_ns(process, proc="/proc"):
-    """{thread: how long it was ready and had no CPU} of a process, or {} when it is gone."""
+    """{thread: runnable time without a CPU} of a process, or {} if it has exited."""
     found = {}
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{process}/task"):
@@ -35,19 +35,19 @@ def waited_ns(process, proc="/proc"):
 
 
 def longest_s(before, after):
-    """For how long the thread waited in between that waited longest."""
+    """The wait between two samples of the thread that waited longest."""
     return max(ns - before.get(thread, 0) for thread, ns in after.items()) / 1e9
 
 
 def window_s(line):
-    """How long before a line the guest's time is looked at."""
+    """The period before a line for which the guest's CPU time is examined."""
     match = SECONDS.search(line)
     seconds = next((int(text) for text in match.groups() if text), 0) if match else 0
     return min((seconds or USUAL_S) + DELAY_S, KEPT_S)
 
 
 class Watch:
-    """To be looked at while the guest runs; excused: the stalls that its host is to blame for."""
+    """Poll it while the guest runs; excused: the stalls that the host caused."""
 
     def __init__(self, process, console, waited=waited_ns):
         self.process, self.console, self.waited = process, console, waited
@@ -57,7 +57,7 @@ class Watch:
         self.begin, self.waits_s = None, 0.0  # for how long in all one thread or another waited
 
     def look(self, now, last=False):
-        """Takes a sample when it is time, and judges what has come to the console."""
+        """Takes a sample when due, and judges new console output."""
         if now < self.next and not last:
             return
         self.next = now + EVERY_S
@@ -74,7 +74,7 @@ class Watch:
             return
         self.begin = now if self.begin is None else self.begin
         if self.samples:
-            # A wait is counted when it has ended, all of it.
+            # A wait is counted as a whole when it has ended.
             waits_s = self.waits_s + longest_s(self.samples[-1][1], threads)
             self.waits_s = min(waits_s, now - self.begin)
         self.samples.append((now, threads))
@@ -82,7 +82,7 @@ class Watch:
             self.samples.popleft()
 
     def lines(self):
-        """Whole lines of the console that are new."""
+        """New complete lines of the console."""
         try:
             with open(self.console, "rb") as file:
                 file.seek(self.place)
@@ -94,10 +94,10 @@ class Watch:
         return [line.decode("utf-8", "replace").replace("\r", "") for line in lines]
 
     def share(self, now, seconds):
-        """The largest part of these seconds that one thread of the guest waited for a CPU."""
+        """The largest share of these seconds that one thread of the guest waited for a CPU."""
         within = [sample for sample in self.samples if sample[0] >= now - seconds]
         if len(within) < 2:
             return 0.0
-        # What stood still did so for that long: a guest that is younger has no excuse.
+        # The stall lasted that long, so a guest that is younger has no excuse.
         longest = longest_s(within[0][1], within[-1][1])
         return min(longest / max(now - within[0][0], seconds - DELAY_S), 1.0)

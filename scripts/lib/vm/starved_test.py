@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stalls of a guest that its host did not run, and those of one that had its CPUs."""
+"""Stalls of a guest that its host did not run, and of one that had its CPUs."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ test = tap.Cases()
 
 
 class Guest:
-    """One of three threads, of which the second waits for a CPU as much as each second says."""
+    """One of three threads; the second waits for a CPU for the given share of each second."""
 
     def __init__(self, share):
         self.folder = tempfile.TemporaryDirectory()
@@ -67,9 +67,9 @@ def a_guest_with_its_cpus_is_not():
 def what_counts_is_the_time_that_the_line_speaks_of():
     assert not Guest(lambda now: 0.9 if now < 100 else 0).run(150).say(RCU).excused()
     assert Guest(lambda now: 0.9 if now > 70 else 0).run(100).say(RCU).excused()
-    # Of two minutes that a task stood still the guest was without a CPU for a quarter.
+    # A task stalled for two minutes, and the guest was without a CPU for a quarter of them.
     assert not Guest(lambda now: 0.9 if now > 70 else 0).run(100).say(HUNG).excused()
-    # Nothing can have stood still for long in a guest that has just begun.
+    # Nothing can have stalled for long in a guest that has just started.
     assert not Guest(lambda now: 1.0).run(3).say(RCU).excused()
 
 
@@ -92,7 +92,7 @@ def a_line_that_comes_in_parts_is_one():
 def what_was_waited_for_is_added_up():
     assert abs(Guest(lambda now: 0.5).run(100).watch.waits_s - 50) < 1
     assert Guest(lambda now: 0.0).run(100).watch.waits_s < 1
-    # A wait of 30 s that is known at its end, and more of them than there is time.
+    # A wait of 30 s is known at its end, and may exceed the elapsed time.
     assert abs(Guest(lambda now: 60 if now == 50 else 0).run(100).watch.waits_s - 30) < 1
     assert Guest(lambda now: 5).run(100).watch.waits_s <= 100
 
@@ -106,7 +106,7 @@ def the_log_loses_the_excused_report_and_no_other():
     other = "[   42.000000] WARNING: CPU: 0 PID: 1 at axl.c:1"
     found = dmesg.findings("\n".join([log, other, *STACK]), [], excused=[RCU])
     assert found == [other, *STACK], found
-    # The stack alone is no part of an excused report when that was long ago.
+    # A stack long after an excused report is not part of it.
     far = "\n".join([RCU, *["[ 50.0] axl: words"] * 200, *STACK])
     assert dmesg.findings(far, [], excused=[RCU]) == STACK
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of acceltrace as numpy arrays, and ranges for programs that are recorded.
+"""Traces of acceltrace as numpy arrays, and ranges for recorded programs.
 
     import acceltrace
     commands = acceltrace.load("run.atrace", "commands")   # all columns, times converted
     raw = acceltrace.Trace("run.atrace")                   # read here, device times as raw ticks
     raw.table("api")["begin_ns"]
-    acceltrace.frame(commands)                             # pandas, where it is installed
+    acceltrace.frame(commands)                             # pandas, if installed
 
     with acceltrace.range("step"):
         ...

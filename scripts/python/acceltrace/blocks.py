@@ -22,7 +22,7 @@ def lane_bytes(count, width):
 
 
 def narrow(data, at, count, width):
-    """`count` numbers of at most 32 bits, and where they end."""
+    """`count` numbers of at most 32 bits, and the offset of their end."""
     size = lane_bytes(count, width)
     if at + size > len(data):
         raise Malformed("damaged: a block that is too short; see acceltrace verify")
@@ -46,7 +46,7 @@ def numbers(data, at, count, width):
 
 
 def planes(data, at, count, width):
-    """The same of a packed block: the lowest byte of each, then the next one of each."""
+    """The same for a packed block: the lowest byte of each, then the next one of each."""
     each = (width + 7) // 8
     values = np.zeros(count, np.uint64)
     for plane in range(each):
@@ -57,7 +57,7 @@ def planes(data, at, count, width):
 
 
 def after_unit(columns, values):
-    """Heads: `values` after the end of the command before it on the same unit."""
+    """Heads: `values` after the end of the previous command on the same unit."""
     def plain(name):
         return map(int, columns.get(COLUMN[name], np.zeros(len(values), np.uint64)))
     ends, heads, mask = {}, [], (1 << 64) - 1
@@ -72,7 +72,7 @@ def after_unit(columns, values):
 
 
 def unpack(block, packed=False):
-    """{column: uint64 values}; those of stall causes are called stall_0, stall_1, ..."""
+    """{column: uint64 values}; those of stall causes are named stall_0, stall_1, ..."""
     rows, data = int(block.get("rows", 0)), block.get("data", b"")
     if rows > MOST_ROWS:
         raise Malformed("damaged: a block of too many rows; see acceltrace verify")

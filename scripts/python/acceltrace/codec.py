@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compressed in a trace: Zstandard, of Python itself (3.14) or of Debian's libzstd1."""
+"""Decompression: Zstandard from Python itself (3.14) or from Debian's libzstd1."""
 
 import ctypes
 
@@ -25,7 +25,7 @@ def by_library(data, size):
 
 
 def decompress(message, size):
-    """`data` of a packed block, or of a Packed: exactly `size` bytes."""
+    """`data` of a packed block, or of a Packed, which must be exactly `size` bytes."""
     data = bytes(message.get("data", b""))
     if message.get("codec", 0) != SCHEMA.enums["Codec"]["CODEC_ZSTD"]:
         raise Malformed("packed by a later version; see acceltrace verify")

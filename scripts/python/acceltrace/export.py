@@ -14,19 +14,19 @@ BUILT = os.path.join(HERE, "..", "..", "..", "build", "bin", "acceltrace")
 
 
 def program():
-    """The program acceltrace: of the sources that this is of, else of the PATH."""
+    """The program acceltrace: from the same source tree, else from the PATH."""
     return BUILT if os.access(BUILT, os.X_OK) else shutil.which("acceltrace")
 
 
 def typed(values):
-    """A column of text as int64, uint64, float64 (nan where there is none), or text."""
+    """A column of text as int64, uint64, float64 (nan if missing), or text."""
     some = [value for value in values if value != ""]
     for kind in (np.int64, np.uint64):
         try:
             whole = np.array(list(map(int, some)), kind)
         except (ValueError, OverflowError):
             continue
-        # A number that is not there is -1, or, where numbers have no sign, the largest.
+        # A missing number is -1, or the largest number of an unsigned type.
         column = np.full(len(values), -1, np.int64).view(kind)
         column[[value != "" for value in values]] = whole
         return column
@@ -52,7 +52,8 @@ def table_of(path):
 def load(path, table=None):
     """A table of a trace, or {name: table}. Cells that are empty in CSV are -1, or nan.
 
-    A trace that is damaged or lossy is loaded as far as it goes, with a warning."""
+    A damaged or lossy trace is loaded as far as possible, with a warning.
+    """
     if program() is None:
         raise FileNotFoundError("acceltrace is not in the PATH, nor built beside this module")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Named ranges of the calling thread, by libaxl: they are in the trace of who records it."""
+"""Named ranges of the calling thread, by libaxl; they appear in traces of the process."""
 
 import contextlib
 import ctypes
@@ -11,7 +11,7 @@ PLACES = (os.environ.get("ACCELTRACE_LIBAXL", ""), "libaxl.so.0", "libaxl.so",
 
 
 def library():
-    """libaxl, or why it cannot be had."""
+    """libaxl, or the reason why it is not available."""
     why = "libaxl.so is not found: name it in ACCELTRACE_LIBAXL"
     for place in PLACES:
         if not place:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema as trace.proto and what it imports say it: messages, their fields by number, enums.
+"""Parses the schema in trace.proto and its imports: messages, their fields by number, enums.
 
-Only what that file uses of the language is understood.
+Only supports the parts of the language that these files use.
 """
 
 import os
@@ -16,7 +16,7 @@ FIELD = re.compile(r"(repeated )?([\w.]+) (\w+) = (\d+)(?: \[.*\])?")
 
 
 class Field:
-    """A field of a message: what it is called, of what type, whether there may be several."""
+    """A field of a message: its name, its type, whether it is repeated."""
 
     def __init__(self, name, kind, repeated):
         self.name, self.kind, self.repeated = name, kind, repeated
@@ -60,7 +60,7 @@ def load():
         if place and os.path.exists(place):
             with open(place, encoding="utf-8") as file:
                 text = file.read()
-            # They lie beside it.
+            # Imports are in the same folder.
             for name in IMPORT.findall(text):
                 with open(os.path.join(os.path.dirname(place), name), encoding="utf-8") as file:
                     text += file.read()

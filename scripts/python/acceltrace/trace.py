@@ -178,17 +178,17 @@ class Trace:
         return clients
 
     def process(self, correlation):
-        """Whose call it was, as far as calls tell; 0: they do not."""
+        """The process that made the call, as far as calls tell; 0: unknown."""
         client = int(correlation) >> 32
         pids = self.clients.get(client, ())
         if len(pids) == 1 and client != 0:
             return next(iter(pids))
-        # Where a trace has none of them, it may be of before, when clients were processes.
+        # Without any, the trace may be older, when clients were processes.
         known = pids or any(client in each for each in self.clients.values())
         return 0 if known else client
 
     def op(self, command):
-        """What a command of the table is called: its tag's name, else its opcode's."""
+        """The name of a command in the table: its tag's name, else its opcode's."""
         process = self.process(command["correlation"])
         name = self.op_names.get((process, int(command["tag"])), 0)
         if name:

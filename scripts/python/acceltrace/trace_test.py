@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
-"""The Python module: both readers against acceltrace export --format csv, ranges in a recording."""
+"""The Python module: both readers compared with acceltrace export --format csv, ranges in a
+recording.
+"""
 
 import collections
 import csv
@@ -15,7 +17,7 @@ import warnings
 sys.dont_write_bytecode = True
 DEBIAN = "/usr/bin/python3"
 if importlib.util.find_spec("numpy") is None:
-    # Another Python may come first in the PATH: the packages are Debian's.
+    # Another Python may come first in the PATH, but the packages are Debian's.
     if os.path.realpath(sys.executable) == os.path.realpath(DEBIAN) or "again" in sys.argv or \
             not os.path.exists(DEBIAN):
         print("numpy is not installed: scripts/install-deps test")
@@ -106,7 +108,7 @@ def converted_tables_are_those_of_the_csv_export():
             for column in array.dtype.names if rows else ():
                 for value, text in zip(array[column], (row[column] for row in rows)):
                     if text == "":
-                        # Not there: -1, or all bits, or nan; of names the empty one.
+                        # Missing: -1, or all bits, or nan; for names the empty one.
                         assert value in ("", -1, (1 << 64) - 1) or value != value, (table, column)
                     elif isinstance(value, str):
                         assert value == text, (table, column, text)
@@ -166,8 +168,8 @@ def ops_are_named_whatever_number_a_client_has():
     assert set(names) & set(map(raw.string, raw.op_names.values()))
     give(7, "api", "commands")
     assert ops() == names
-    # Without its calls a client may be of a trace of before, when it was a process; but not where
-    # calls of that process have another one.
+    # Without its calls a client may be from an older trace, in which clients were processes, but
+    # not if calls of that process have another client.
     raw.parts["api"] = []
     assert not set(ops()) & set(map(raw.string, raw.op_names.values()))
     give(process, "commands")
@@ -175,7 +177,7 @@ def ops_are_named_whatever_number_a_client_has():
     raw.parts["api"] = calls
     plain = ops()
     assert not set(plain) & set(map(raw.string, raw.op_names.values()))
-    # Two processes with the same client: it is neither's.
+    # Two processes with the same client: it belongs to neither.
     give(7, "commands")
     calls[0]["pid"][0] += 1
     assert ops() == plain
@@ -197,9 +199,9 @@ def damage(data):
         except wire.Malformed as error:
             assert "acceltrace verify" in str(error), error
         else:
-            # Only bytes within a packet: framing holds, checksums are verify's.
+            # Only bytes within a packet: framing is intact, checksums are verify's task.
             assert len(bad) == len(data)
-    # What a bit less may bring: errors of one kind only.
+    # A single flipped bit may only raise errors of one kind.
     for at in range(0, len(data), 7):
         with open(path("bad"), "wb") as file:
             file.write(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
@@ -226,7 +228,7 @@ def numbers_of_every_width():
     assert [int(v) for v in wire.varints(data)] == values
     assert [int(v) for v in wire.unzigzag(np.array([0, 1, 2, 3, (1 << 64) - 1], np.uint64))] == [
         0, -1, 1, -2, -1 << 63]
-    # Lanes, written here as docs/stream.md has them.
+    # Lanes, encoded here as docs/stream.md specifies.
     for width in (1, 7, 31, 32):
         some = [(i * 2654435761) & (1 << width) - 1 for i in range(37)]
         lanes = [sum(v << width * k for k, v in enumerate(some[lane::8])) for lane in range(8)]
@@ -239,7 +241,8 @@ def numbers_of_every_width():
 
 @case
 def ranges_of_a_program_are_in_its_trace():
-    # Loaded late, as what it keeps for each thread must allow; without it there is a reason.
+    # Loading libaxl late fails if its thread-local storage does not fit; without it there is a
+    # reason.
     axl = os.path.join(REPO, "build", "lib", "libaxl.so")
     done = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1])\n"
                            "import acceltrace\nwith acceltrace.range('x'): acceltrace.mark('y')\n"

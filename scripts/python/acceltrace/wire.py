@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protobuf's bytes to dicts of numbers, strings and numpy columns."""
+"""Decodes protobuf to dicts of numbers, strings and numpy columns."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ MOST_DEPTH = 8
 
 
 class Malformed(ValueError):
-    """The file is no trace, or damaged: acceltrace verify says where."""
+    """The file is not a trace, or damaged: acceltrace verify says where."""
 
 
 def varint(data, at):
@@ -59,7 +59,7 @@ def column(kind, data):
 
 
 def fields(data):
-    """(number, wire type, value or bytes) of each field of a message."""
+    """Yields (number, wire type, value or bytes) of each field of a message."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -94,8 +94,9 @@ def one(field, wire, value, depth):
 
 
 def decode(message, data, depth=0):
-    """A message as {field: value}; repeated fields are lists, columns numpy arrays. Fields that
-    are not there are not in it, nor those that the schema does not know."""
+    """A message as {field: value}; repeated fields are lists, columns numpy arrays. Missing and
+    unknown fields are left out.
+    """
     if depth > MOST_DEPTH:
         raise Malformed("damaged: messages within messages; see acceltrace verify")
     known, values = SCHEMA.messages[message], {}

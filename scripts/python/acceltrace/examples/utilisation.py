@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How busy each unit was over the run: utilisation.py FILE OUT.png [BINS]"""
+"""Plots the utilisation of each unit over the run: utilisation.py FILE OUT.png [BINS]"""
 
 import os
 import sys
