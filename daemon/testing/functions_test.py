@@ -106,7 +106,7 @@ def detaching_leaves_the_text_as_it_was_and_others_are_not_recorded():
         recording = Recording("--output", trace, "--device", "cuda")
         equal(recording.first, "ready")
         equal(recording.ask(f"pid {child.pid}"), "ok")
-        # Not recorded:
+        # Runs without being recorded:
         subprocess.run([CALLS, CUDA, "2", "500"], stdout=subprocess.DEVNULL, check=True)
         print(file=child.stdin, flush=True)
         lines = []

@@ -40,7 +40,7 @@ int Run(size_t looks, const std::string& address) {
       {"net", [](Readings* readings) { ReadNet("", readings); }},
       {"pcie", [&](Readings* readings) { ReadPcie("", devices, readings); }},
       {"numa", [&](Readings* readings) { ReadNuma("", devices, readings); }},
-      // Of one process.
+      // The control group of one process.
       {"cgroup",
        [](Readings* readings) {
          readings->push_back({ParseCgroup(ReadText("/proc/self/cgroup")), "group"});

@@ -57,7 +57,7 @@ enum axl_stall {
 	AXL_NUM_STALLS = 6,
 };
 
-/* What set a command's run time. */
+/* The resource that determined a command's run time. */
 enum axl_limiter {
 	AXL_LIMIT_COMPUTE = 0,
 	AXL_LIMIT_SEMAPHORE = 1,

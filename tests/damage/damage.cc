@@ -206,7 +206,7 @@ Names Named(const analysis::Limiter& limiter) {
   return names;
 }
 
-// Of the undamaged trace, from its own report.
+// Takes the known answers from the undamaged trace's own report.
 std::optional<Known> KnownByItself(Recording recording, Names limiters) {
   auto reader = stream::Reader::FromMemory(recording.bytes);
   if (!reader.ok()) return std::nullopt;

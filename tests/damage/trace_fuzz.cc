@@ -21,7 +21,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-// Of this thread: memory allocated beyond that at the start, and its maximum.
+// Counts this thread's memory beyond that at the start, and its maximum.
 thread_local bool counting = false;
 thread_local int64_t held_bytes = 0, most_bytes = 0;
 

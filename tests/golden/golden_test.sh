@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each stored trace gives what it always gave: report, JSON, verify and the Perfetto export.
-# tests/golden/golden_test.sh --update writes down what is said now: look at the difference.
+# Each stored trace has unchanged output: report, JSON, verify and the Perfetto export.
+# tests/golden/golden_test.sh --update stores the present output; review the difference.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=${REPO:-$(cd "$here/../.." && pwd)}
@@ -13,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 traces='step broken demo'
 export COLUMNS=100 LC_ALL=C.UTF-8
 
-# reads TRACE VERB...: the verb ends as it should: with status 1 and one line if the trace is lossy.
+# reads TRACE VERB...: the verb succeeds, or exits with 1 and one line if the trace is lossy.
 reads() {
 	name=$1
 	shift
@@ -22,7 +22,7 @@ reads() {
 	if [ "$name" = broken ]; then [ "$*" = '1 1' ]; else [ "$*" = '0 0' ]; fi
 }
 
-# say TRACE FILE FOLDER: everything that is said of a trace, into FOLDER; sums of what is long.
+# say TRACE FILE FOLDER: writes all output for a trace into FOLDER, and checksums of long ones.
 say() {
 	mkdir -p "$scratch/$1" &&
 		reads "$1" report "$2" >"$3/$1.answer.txt" &&
@@ -59,7 +59,7 @@ for trace in $traces; do
 		check "$trace: $what" $?
 	done
 done
-# Packed it says the same, in less room.
+# A packed trace has the same output and is smaller.
 for trace in step demo; do
 	"$acceltrace" pack "$here/$trace.atrace" -o "$scratch/packed.atrace" 2>"$scratch/said.txt" &&
 		[ "$(wc -c <"$scratch/packed.atrace")" -lt "$(wc -c <"$here/$trace.atrace")" ] &&
@@ -67,7 +67,7 @@ for trace in step demo; do
 		cmp "$here/$trace.report.txt" "$scratch/new.txt"
 	check "$trace: packed" $?
 done
-# A trace that is made now says the same as the one that was stored.
+# A trace that is made now has the same output as the stored one.
 for trace in step broken; do
 	"$build/test/make-trace" $trace "$scratch/new.atrace" &&
 		reads $trace report --full "$scratch/new.atrace" >"$scratch/new.txt" &&

@@ -52,7 +52,7 @@ CommandSpec Command(Unit unit, int64_t at_ns, int64_t wait_ns, int64_t run_ns, u
   return command;
 }
 
-// An asynchronous launch of `commands`; waited for when `wait`.
+// Adds an asynchronous launch of `commands`, and a wait for it if `wait`.
 void Launch(State* state, const std::string& name, std::vector<CommandSpec> commands, bool wait,
             bool break_order = false) {
   TraceBuilder& builder = *state->builder;

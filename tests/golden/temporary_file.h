@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that goes with the test.
+// A file that the destructor deletes.
 #ifndef TESTS_GOLDEN_TEMPORARY_FILE_H_
 #define TESTS_GOLDEN_TEMPORARY_FILE_H_
 
@@ -14,7 +14,7 @@ namespace acceltrace::test {
 
 class TemporaryFile {
  public:
-  // Where it cannot be written there is an empty path.
+  // The path is empty if the file cannot be written.
   explicit TemporaryFile(const std::string& bytes) {
     const char* folder = std::getenv("TMPDIR");
     path_ = std::string(folder != nullptr ? folder : "/tmp") + "/trace-" + std::string(6, 'X');

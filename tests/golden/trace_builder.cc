@@ -108,7 +108,7 @@ uint32_t TraceBuilder::AddDevice(const ClockSpec& clock) {
 uint64_t TraceBuilder::Ticks(uint32_t device, int64_t host_ns) const {
   const ClockSpec& clock = devices_[device].clock;
   const long double rate = static_cast<long double>(clock.hz) / 1e9L * (1.0L + clock.ppm * 1e-6L);
-  // There are times before the clock's zero.
+  // Times may be before the clock's zero.
   const auto ticks = static_cast<int64_t>(std::floor(rate * host_ns));
   return clock.offset_ticks + static_cast<uint64_t>(ticks);
 }
@@ -126,7 +126,7 @@ std::array<uint64_t, kNumStalls> TraceBuilder::StallTicks(uint32_t device,
     left -= ticks[s];
     busy_ns -= command.stall_ns[s];
   }
-  // What rounding took from the stalls is not all of the unit's own.
+  // Returns the ticks that rounding took from the stalls to them, not to the unit's own time.
   for (int s = kStallSemaphore + 1; s < kNumStalls; ++s) {
     if (static_cast<double>(left) <= static_cast<double>(busy_ns) * rate + 1) break;
     if (command.stall_ns[s] == 0) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small traces for tests, written as true host times: the builder turns device
-// times into ticks of a device clock whose offset, rate and sample width are
-// known, so that a test can say what a reader must find.
+// Builds small traces for tests from true host times: the builder converts device times to ticks of
+// a device clock with known offset, rate and sample width, so that a test knows what a reader must
+// find.
 #ifndef TESTS_GOLDEN_TRACE_BUILDER_H_
 #define TESTS_GOLDEN_TRACE_BUILDER_H_
 
@@ -33,7 +33,7 @@ struct ClockSpec {
 
 struct CommandSpec {
   Unit unit = kMatrix;
-  // True host ns.
+  // True host times in ns.
   int64_t fetched_ns = 0, head_ns = 0, start_ns = 0, end_ns = 0;
   int64_t stall_ns[kNumStalls] = {};  // [kStallSemaphore] is set to start - head
   uint32_t opcode = 0x20;
@@ -48,7 +48,7 @@ struct JobSpec {
   uint32_t device = 0, context = 1, queue = 0, job = 1;
   uint64_t sequence = 1, correlation = 1;
   uint32_t pid = 100, tid = 100;
-  // True host ns; 0 = did not happen.
+  // True host times in ns; 0 = did not happen.
   int64_t submit_ns = 0, doorbell_ns = 0, submit_end_ns = 0;
   int64_t device_doorbell_ns = 0, fetched_ns = 0, completion_ns = 0, device_irq_ns = 0;
   int64_t irq_ns = 0, complete_ns = 0, wait_ns = 0, wake_ns = 0;
@@ -62,9 +62,9 @@ struct JobSpec {
 // host 2 us after the device's `completion_ns`. It has no commands.
 JobSpec JobOfCall(int64_t call_ns, uint32_t number, int64_t completion_ns);
 
-// The bytes of a file of these packets, but for one that got lost.
+// The bytes of a file of these packets, except one that is lost.
 std::string Encode(std::vector<proto::Packet> packets, size_t left_out = SIZE_MAX);
-// The same, read back.
+// The same, loaded.
 std::unique_ptr<model::Model> LoadPackets(std::vector<proto::Packet> packets,
                                           size_t left_out = SIZE_MAX);
 
@@ -78,23 +78,22 @@ class TraceBuilder {
   void AddOpName(uint32_t pid, uint32_t tag, const std::string& name);
   void AddApi(const std::string& name, uint32_t pid, uint64_t correlation, int64_t begin_ns,
               int64_t end_ns, uint64_t bytes = 0);
-  // A stack of places in files, innermost first; returns its number.
+  // Adds a stack of places in files, innermost first; returns its number.
   uint32_t AddStack(const std::vector<std::pair<std::string, uint64_t>>& frames);
   void AddCallStack(uint64_t correlation, int64_t begin_ns, uint32_t stack);
   void AddRange(const std::string& name, uint32_t pid, int64_t begin_ns, int64_t end_ns,
                 uint32_t depth = 0);
   void AddMark(const std::string& name, uint32_t pid, int64_t time_ns);
   void AddJob(const JobSpec& job);
-  // What became of a process; the kinds of proto::ProcessEvents.
+  // Adds an event of a process, of a kind of proto::ProcessEvents.
   void AddProcessEvent(proto::ProcessEvents::Kind kind, int64_t time_ns, uint32_t pid, uint32_t tid,
                        uint32_t parent = 0);
-  // From that time on, which is of no event, it is in this control group.
+  // Puts the process into a control group from that time on.
   void AddGroup(uint32_t pid, int64_t time_ns, const std::string& group);
-  // Values of the counters in the order of the device's description; a snapshot
-  // at a true host time. Counters: for each unit busy, idle, a stall each,
-  // commands; then elapsed, in_bytes, out_bytes.
+  // Adds a snapshot of counters at a true host time, in the order of the device's description: for
+  // each unit busy, idle, one value per stall, commands; then elapsed, in_bytes, out_bytes.
   void AddCounters(uint32_t device, int64_t time_ns, const std::vector<uint64_t>& values);
-  // Counters as they must be given the jobs so far: conservation holds.
+  // Adds the values that conservation requires after the jobs so far.
   void AddTrueCounters(uint32_t device, int64_t time_ns);
   void AddLoss(const std::string& hop, uint64_t count, int64_t first_ns, int64_t last_ns);
   void AddHop(const std::string& name, uint64_t in, uint64_t out, uint64_t lost, uint64_t bad,
@@ -102,8 +101,8 @@ class TraceBuilder {
 
   // Device ticks at a true host time.
   uint64_t Ticks(uint32_t device, int64_t host_ns) const;
-  // What a command's stalls are charged: whole ticks, of which no part has more than one too
-  // many nor lacks two (docs/device-counters.md).
+  // A command's stalls in whole ticks; each is at most one too large and less than two too small
+  // (docs/device-counters.md).
   std::array<uint64_t, kNumStalls> StallTicks(uint32_t device, const CommandSpec& command) const;
   static size_t NumCounters();
 
@@ -111,8 +110,8 @@ class TraceBuilder {
   proto::Accounts* accounts() { return &accounts_; }
   proto::Device* device(uint32_t number) { return &devices_[number].about; }
 
-  // Packets in the order in which a daemon would send them, clock samples over
-  // the whole span of events included.
+  // Packets in the order in which a daemon would send them, with clock samples over the whole span
+  // of events.
   std::vector<proto::Packet> Packets();
   // The bytes of a file.
   std::string Bytes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TraceBuilder, second part: what was added becomes packets.
+// TraceBuilder, second part: writes everything that was added as packets.
 #include <algorithm>
 
 #include "libtrace/stream/columns.h"

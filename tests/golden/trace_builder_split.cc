@@ -17,8 +17,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// Rows [from, to) of a column of `each` values a row. What is stored as differences begins anew:
-// *sum is that of all values before.
+// Copies rows [from, to) of a column with `each` values per row. Differences restart: *sum is that
+// of all previous values.
 void CopyRows(const Message& whole, const FieldDescriptor* field, int from, int to, int each,
               int64_t* sum, Message* part) {
   const Reflection* reflection = whole.GetReflection();
@@ -47,7 +47,7 @@ void CopyRows(const Message& whole, const FieldDescriptor* field, int from, int 
   }
 }
 
-// The batch in `packet` as several packets; the packet itself when it is no long batch.
+// Splits the batch in `packet` into several packets; returns the packet itself if it is short.
 std::vector<proto::Packet> SplitOne(const proto::Packet& packet, int most) {
   const Reflection* outer = packet.GetReflection();
   std::vector<const FieldDescriptor*> bodies;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets as a daemon writes them, which has many small ones.
+// Splits packets as a daemon writes them, which has many small ones.
 #ifndef TESTS_GOLDEN_TRACE_BUILDER_SPLIT_H_
 #define TESTS_GOLDEN_TRACE_BUILDER_SPLIT_H_
 
@@ -10,7 +10,7 @@
 
 namespace acceltrace::test {
 
-// Batches of more than `rows` rows become several.
+// Splits batches of more than `rows` rows.
 std::vector<proto::Packet> Split(const std::vector<proto::Packet>& packets, int rows);
 
 }  // namespace acceltrace::test

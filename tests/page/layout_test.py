@@ -30,7 +30,7 @@ LOOK = r"""(() => {
     for (const {scrollWidth} of [document.documentElement, document.body]) {
         if (scrollWidth > innerWidth) bad.push(`the document is ${scrollWidth} wide`);
     }
-    // What a graph does not fit into may be scrolled.
+    // The box of a graph may be scrolled.
     const scrolls = (element) => element.closest('.graph-box') !== null;
     const parents = function* (element) {
         for (let up = element; up !== null; up = up.parentElement) yield [up, getComputedStyle(up)];
@@ -42,7 +42,7 @@ LOOK = r"""(() => {
         }
         return false;
     };
-    // Where text is seen, line by line.
+    // The places of visible text, line by line.
     const texts = [];
     const addTexts = (element) => {
         let clip = [0, 0, innerWidth, innerHeight];

@@ -122,7 +122,7 @@ def the_dependency_graph_is_that_of_the_file(served):
         assert page.run(GRAPH) == of_file.run(GRAPH), event
         assert len(page.run(GRAPH)[1]) > 3
         quiet(page)
-    # Of a trace of which the page has a part.
+    # A trace of which the page has only a part.
     page = served.open(fragment="#timeline&s=command.60000&g=1")
     page.settle()
     assert len(page.run(GRAPH)[1]) > 5

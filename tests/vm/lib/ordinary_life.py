@@ -117,7 +117,7 @@ plain("killed in the middle", "--", "timeout", "-s", "KILL", "0.4", "axl-stress"
 plain("ended while its command goes on", "--duration", "0.3", "--", "sh", "-c",
       "axl-stress --processes 1 --threads 1 --calls 300")
 
-# What is collected.
+# Options that select the collected data.
 plain("no periodic counters", "--counter-period", "0", "--", *MODEL)
 plain("rare counters", "--counter-period", "20ms", "--", *MODEL)
 plain("frequent counters", "--counter-period", "50us", "--", *HELLO)

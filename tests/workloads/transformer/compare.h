@@ -16,8 +16,8 @@ inline constexpr double kTolerance = 1e-4;
 struct Comparison {
   uint32_t steps = 0;
   uint32_t equal_tokens = 0;
-  // Of the logits, up to the first step whose token differs, since later steps have different
-  // inputs.
+  // The error of the logits, up to the first step whose token differs, since later steps have
+  // different inputs.
   double max_abs_error = 0;
   double max_rel_error = 0;  // against the largest logit of the step
   bool ok() const { return steps > 0 && equal_tokens == steps && max_rel_error <= kTolerance; }
