@@ -147,7 +147,7 @@ check 'versions: libraries and their symbols carry one' 'AXL_0.1 ACCELTRACE_0.1'
 	done | tr '\n' ' ' | sed 's/ $//'
 )"
 
-# The version number is only in libtrace/stream/version.h.
+# All places must have the version number of libtrace/stream/version.h.
 {
 	build/bin/acceltrace --version | grep -qx "acceltrace $version" || echo 'acceltrace'
 	build/bin/acceltraced --version | grep -qx "acceltraced $version" || echo 'acceltraced'

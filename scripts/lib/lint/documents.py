@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of documents: links lead somewhere, commands exist."""
+"""Checks of documents: links, commands and named files exist."""
 
+import fnmatch
 import os
 import re
 import subprocess
@@ -9,6 +10,10 @@ from lint import REPO, Skip
 
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 FENCE = re.compile(r"^```(sh|console|shell)?\s*$")
+SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+INLINE = re.compile(r"((\./)?scripts/\S+|tests/run|make|acceltrace) [a-z-]")
+PATH = re.compile(r"[\w./*{},-]*[\w*}/]")
+SOURCE = (".c", ".cc", ".h", ".py", ".sh", ".mk", ".js", ".css", ".def", ".proto", ".bt", ".md")
 
 
 def links(tree):
@@ -25,8 +30,49 @@ def links(tree):
                     yield f"{path}:{number}: link to {target}, which is not there"
 
 
+def spans(tree, path):
+    """(line number, text) of each code span of a document, outside of code blocks."""
+    inside = False
+    for number, line in enumerate(tree.lines(path), 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            for match in SPAN.finditer(line):
+                yield number, match.group(1)
+
+
+def alternatives(pattern):
+    """a/{b,c}/d as a/b/d and a/c/d."""
+    match = re.search(r"\{([^{}]*)\}", pattern)
+    if not match:
+        return [pattern]
+    return [name for choice in match.group(1).split(",")
+            for name in alternatives(pattern[:match.start()] + choice + pattern[match.end():])]
+
+
+def names(tree):
+    """files and folders that documents name as code exist; bare names only in README.md"""
+    folders = {path[:at] for path in tree.paths for at in range(len(path)) if path[at] == "/"}
+    every = [*tree.paths, *folders]
+    tops = {path.split("/")[0] for path in folders}
+    basenames = {os.path.basename(path) for path in tree.paths}
+    for document in tree.having(".md"):
+        for number, text in spans(tree, document):
+            if not PATH.fullmatch(text) or "NAME" in text:
+                continue
+            for name in alternatives(text.removeprefix("./").rstrip("/")):
+                if name.split("/")[0] in tops and "/" in name:
+                    found = name in every or fnmatch.filter(every, name)
+                else:
+                    bare = (os.path.basename(document) == "README.md" and
+                            re.fullmatch(r"[\w*-][\w.*-]*", name) and name.endswith(SOURCE))
+                    found = not bare or fnmatch.filter(basenames, name)
+                if not found:
+                    yield f"{document}:{number}: names {name}, which is not there"
+
+
 def commands_of(tree, path):
-    """(line number, words) of each command in a document's ```sh blocks."""
+    """(line number, words) of each command in a document's ```sh blocks and code spans."""
     inside = False
     for number, line in enumerate(tree.lines(path), 1):
         if line.startswith("```"):
@@ -38,6 +84,9 @@ def commands_of(tree, path):
                 words.pop(0)
             if words:
                 yield number, words
+    for number, text in spans(tree, path):
+        if INLINE.match(text):
+            yield number, text.split()
 
 
 def make_targets():
@@ -68,7 +117,8 @@ def commands(tree):
                     yield f"{where}: {name} is not there"
             elif name == "make":
                 for word in words[1:]:
-                    if "=" not in word and not word.startswith("-") and word not in targets:
+                    if (word not in targets and "=" not in word and not word.startswith("-") and
+                            not word.isupper()):
                         yield f"{where}: make has no target {word}"
             elif name in ("acceltrace", "build/bin/acceltrace") and len(words) > 1:
                 if not os.path.exists(cli):
@@ -88,4 +138,4 @@ def commands(tree):
         raise Skip("build/bin/acceltrace is not built: verbs cannot be compared")
 
 
-CHECKS = [links, commands]
+CHECKS = [links, names, commands]

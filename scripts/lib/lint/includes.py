@@ -12,6 +12,7 @@ IMPORT = re.compile(r'^\s*import\s+"([^"]+)"')
 # The order of data through libtrace: a folder may include itself and those before it.
 CHAIN = ["libtrace/proto", "libtrace/stream", "libtrace/clock", "libtrace/model",
          "libtrace/analysis", "libtrace/query", "libtrace/check", "libtrace/view"]
+ANALYSIS = CHAIN.index("libtrace/analysis")
 # The order inside the device, where some folders skip others that they do not need.
 UAPI = ["kmod/uapi"]
 PLAIN = [*UAPI, "qemu-device/knobs", "qemu-device/memory"]  # and timing: C without QEMU
@@ -35,10 +36,13 @@ MAY = {
     "libtrace/ring": [],
     "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
     "libtrace/provider": ["libtrace/stream"],
-    "libtrace/cli": [*CHAIN, "libtrace/runtime", "libtrace/provider"],
+    "libtrace/symbols": CHAIN[:2],
+    "libtrace/cli": [*CHAIN, "libtrace/ring", "libtrace/runtime", "libtrace/provider",
+                     "libtrace/symbols"],
     "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "libtrace/provider",
                "kmod/uapi"],
-    **{folder: CHAIN[:number] for number, folder in enumerate(CHAIN)},
+    **{folder: CHAIN[:number] + ["libtrace/symbols"] * (number >= ANALYSIS)
+       for number, folder in enumerate(CHAIN)},
 }
 NEUTRAL = tuple(f"libtrace/{folder}/"
                 for folder in ("proto", "model", "analysis", "query", "check", "view"))
