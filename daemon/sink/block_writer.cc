@@ -116,7 +116,7 @@ class UringWriter : public BlockWriter {
     if (result < 0 && !NotForThisFile(-result)) sync_error_ = -result;
   }
 
-  // Only called with no block in flight, so a completion can only be the sync.
+  // With no block in flight, a completion can only be that of the sync.
   void TakeSynced() {
     io_uring_cqe* cqe = nullptr;
     if (!syncing_ || in_flight_ > 0 || io_uring_peek_cqe(&ring_, &cqe) < 0) return;

@@ -58,7 +58,7 @@ typedef struct AxlUpcalls {
     void (*settle)(AxlDevice *s);
     /* A command failed; halts its context. */
     void (*halt)(AxlDevice *s, unsigned ctx, unsigned status, uint32_t job, uint32_t index);
-    /* Computes a large command on another thread, which then calls axl_engine_end(). */
+    /* Computes a large command on another thread; axl_engine_end() follows. */
     bool (*aside)(AxlDevice *s, unsigned engine, const struct axl_desc *d);
 } AxlUpcalls;
 
