@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The front door: `make help`. Each folder describes itself in its build.mk; this
-# file holds what they share. Nothing is written outside build/.
+# Start with `make help`. Each folder describes itself in its build.mk; this file has the common
+# rules. Nothing is written outside build/.
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
@@ -10,7 +10,8 @@ $(error the builds of the kernel and of QEMU take no folder with a space or a co
 endif
 
 BUILD := build
-# 1: C++ files are compiled some at a time, see scripts/lib/jumbo. A build folder stays as it began.
+# 1: C++ files are compiled in groups, see scripts/lib/jumbo. A build folder keeps its first
+# setting.
 JUMBO ?= $(if $(wildcard $(BUILD)/jumbo/plan.mk),1)
 OBJ := $(BUILD)/obj$(if $(JUMBO),-jumbo)
 V ?= 0
@@ -31,15 +32,15 @@ PKG_CONFIG ?= pkg-config
 
 DEFINES := -D_GNU_SOURCE
 CPPFLAGS += -I. -I$(BUILD)/gen $(DEFINES)
-# WERROR=1, for developers and CI: warnings are errors with the compilers that both Debians have. Others
-# warn of other things, which must not keep a user from building.
+# WERROR=1, for developers and CI: warnings are errors with the compilers that both Debians have.
+# Other compilers have other warnings, which must not prevent a user's build.
 WERROR ?=
 compiler-version = $(firstword $(subst ., ,$(shell $(1) -dumpversion)))
 werror = $(if $(WERROR),$(if $(filter $(if $(findstring clang,$(1)),14 19,12 14),$(call compiler-version,$(1))),-Werror))
 WERROR_CC := $(call werror,$(CC))
 WERROR_CLANG := $(call werror,$(CLANG))
 WARNINGS := -Wall -Wextra $(call werror,$(CXX))
-# g++ 12 to 14 give these falsely where strings are joined (GCC bug 105651): warnings, not errors.
+# g++ 12 to 14 report these falsely for joined strings (GCC bug 105651): warnings, not errors.
 FALSE_ALARMS := $(if $(findstring clang,$(CXX)),,-Wno-error=array-bounds -Wno-error=restrict \
   -Wno-error=stringop-overflow)
 OPT ?= -O2 -g
@@ -47,19 +48,21 @@ CXXFLAGS += -std=c++20 $(OPT) $(WARNINGS) $(FALSE_ALARMS) -fPIC -fvisibility-inl
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra $(WERROR_CC) -fPIC
 LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib'
 
-# $(call anew,COMMAND): COMMAND makes $$t, which becomes the target in one step and is as old as its
-# making. So two makes at once do not mix, and what was edited meanwhile is made again.
+# $(call anew,COMMAND): COMMAND makes $$t, which atomically becomes the target and has the time of
+# its start. So two concurrent makes do not mix, and a file that was edited meanwhile is compiled
+# again.
 anew = mkdir -p $(@D) $(OBJ)/links && t=$@.$$$$ && trap 'rm -f $$t $$t.*' EXIT && touch $$t.start && $(1) && \
 	touch -r $$t.start $$t && mv -f $$t $@
-# $(call compile,COMPILER AND FLAGS): the first prerequisite to an object and what it includes, headers of
-# packages too: they are made anew with the package, and `scripts/lint packages` asks where they are from.
+# $(call compile,COMPILER AND FLAGS): compiles the first prerequisite to an object and lists its
+# includes, also headers of packages, so that it is compiled again with a new package and
+# `scripts/lint packages` can check their origin.
 compile = $(call anew,$(1) -MD -MP -MF $$t.d -MT $@ -c $< -o $$t && mv -f $$t.d $(@:.o=.d))
 depends = -MD -MP -MF $(1) -MT $@
-# Of a linker, for the same check: what it took, libraries included.
+# The linker's inputs, including libraries, for the same check.
 linked = -Wl,--dependency-file=$(OBJ)/links/$(subst /,-,$@).d
-# One number for everything: programs, libraries, module, packages.
+# The version of everything: programs, libraries, module, packages.
 VERSION := $(shell sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
-# $(call soname,INTERFACE): a library's name with the number of its interface, by which programs find it.
+# $(call soname,INTERFACE): a library's name with its interface number, by which programs find it.
 soname = -Wl,-soname,$(@F).$(1)
 soname-link = && ln -sf $(@F) $@.$(1)
 LIB_INTERFACE := $(basename $(VERSION))
@@ -83,12 +86,12 @@ PROTO_H := $(PROTOS:%=$(BUILD)/gen/%.pb.h)
 PROTO_O := $(PROTOS:%=$(OBJ)/gen/%.pb.o)
 PROTO_FUZZ_O := $(PROTOS:%=$(OBJ)/fuzz/gen/%.pb.o)
 
-# What only pattern rules name is kept. Not .SECONDARY: an object that is missing would then not be
-# made, were its source older than the program.
+# Keeps intermediate files of pattern rules. Not .SECONDARY, which would not make a missing object
+# whose source is older than the program.
 .PRECIOUS: $(BUILD)/gen/%.pb.stamp $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc $(OBJ)/gen/%.pb.o \
   $(OBJ)/%.o $(OBJ)/fuzz/gen/%.pb.o $(OBJ)/fuzz/%.o
 
-# What comes out the same keeps its age: a comment in a schema is no reason to compile everything.
+# Unchanged output keeps its time, so that a comment in a schema does not recompile everything.
 $(BUILD)/gen/%.pb.stamp: %.proto
 	$(call say,PROTOC,$<)mkdir -p $(@D) && t=$(BUILD)/gen/new.$$$$ && mkdir $$t && trap 'rm -rf $$t' EXIT && \
 	  touch $$t/start && $(PROTOC) --cpp_out=$$t -I. $< && for file in $*.pb.cc $*.pb.h; do \
@@ -96,14 +99,14 @@ $(BUILD)/gen/%.pb.stamp: %.proto
 	  done && touch -r $$t/start $@
 $(BUILD)/gen/%.pb.h $(BUILD)/gen/%.pb.cc: $(BUILD)/gen/%.pb.stamp ;
 
-# It includes the other one, which objects with a precompiled header do not list.
+# It includes the other header, which objects with a precompiled header do not list.
 $(BUILD)/gen/libtrace/proto/trace.pb.h: $(BUILD)/gen/libtrace/proto/trace.pb.stamp \
   $(BUILD)/gen/libtrace/proto/host.pb.h
 	@test $@ -nt $(BUILD)/gen/libtrace/proto/host.pb.h || touch $@
 
-# Compiled with the same flags as the objects that use it, or g++ takes the header as text.
+# Compiled with the same flags as the objects that use it; otherwise g++ reads the header as text.
 PCH ?= 1
-# Another one for each optimisation: g++ 12 may crash on one of another.
+# One for each optimisation, since g++ 12 may crash on one of another.
 PCH_HEADER := $(BUILD)/pch/cc$(subst $() ,,$(OPT))/precompiled.h
 PCH_BUILT := $(if $(PCH),$(PCH_HEADER).gch)
 PCH_FLAGS = $(if $(PCH),-include $(PCH_HEADER))
@@ -111,11 +114,11 @@ $(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$<)mkdir -p $(@D) && cp $< $(PCH_HEADER) && \
 	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(call depends,$(@:.gch=.d)) -x c++-header $< -o $$t)
 
-# Generated code is not ours to warn about.
+# Warnings in generated code are not ours to fix.
 $(OBJ)/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,CXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(filter-out $(WARNINGS),$(CXXFLAGS)) -w)
 
-# Of what a joined source stands for: of two rules that fit, make takes the first.
+# First the objects of joined sources: make uses the first of two matching pattern rules.
 $(OBJ)/%.o: $(BUILD)/jumbo/%.cc | $(PROTO_H) $(PCH_BUILT)
 	$(call say,CXX,$<)$(call compile,scripts/lib/jumbo compile $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(PCH_FLAGS))
 
@@ -125,7 +128,7 @@ $(OBJ)/%.o: %.cc | $(PROTO_H) $(PCH_BUILT)
 $(OBJ)/%.o: %.c
 	$(call say,CC,$<)$(call compile,$(CC) $(CPPFLAGS) $(CFLAGS))
 
-# Compiled into each file that uses it, as its headers can be, it doubles the build's time.
+# Used as a library: compiled into each user by its headers, it would double the build's time.
 FMT_LIB := -Wl,--as-needed -lfmt
 
 # $(call program,TARGET,SOURCES,LIBS,EXTRA PREREQUISITES)
@@ -141,7 +144,7 @@ UNIT_TESTS += $(BUILD)/test/unit-$(1)
 $(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(3),-L$(BUILD)/lib -lacceltrace $(4) -lprotobuf,$(BUILD)/lib/libacceltrace.so)
 endef
 
-# $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, objects of its own.
+# $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, with separate objects.
 define fuzzer
 FUZZERS += $(BUILD)/fuzz/$(1)
 $(BUILD)/fuzz/$(1): $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(2)) $(PROTO_FUZZ_O)
@@ -154,9 +157,10 @@ FUZZ_OPT ?= -O1 -g
 FUZZ_FLAGS := -std=c++20 $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 $(OBJ)/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 	$(call say,FUZZCXX,$<)$(call compile,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -w)
-# As PCH, for clang; another one for each optimisation, which it must share with what uses it.
+# Like PCH, for clang; one for each optimisation, which must equal that of its users.
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
-# No pattern: what another pattern makes is looked for last, after the rules of ordinary objects.
+# Not a pattern rule, because make tries those of intermediate files last, after the rules of
+# ordinary objects.
 $(FUZZ_PCH): scripts/lib/precompiled.h $(PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
 	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
@@ -168,11 +172,12 @@ $(OBJ)/fuzz/%.o: $(BUILD)/jumbo/fuzz/%.cc | $(PROTO_H) $(FUZZ_PCH)
 $(OBJ)/fuzz/%.o: %.cc | $(PROTO_H) $(FUZZ_PCH)
 	$(call say,FUZZCXX,$<)$(call compile,$(FUZZ_COMPILE))
 
-# After the templates that it calls.
+# Included after the templates that they call.
 include $(sort $(wildcard libtrace/*/build.mk libtrace/build.mk daemon/build.mk \
                           kmod/build.mk qemu-device/build.mk tests/build.mk scripts/build.mk))
 
-# Which files are joined: by what links them, so anew where files or rules have come or gone.
+# The plan of joined files depends on what links them, so it is made again when files or rules
+# change.
 ifneq ($(filter-out plan,$(JUMBO)),)
 JUMBO_NEEDS := scripts/lib/jumbo $(MAKEFILE_LIST) $(sort $(dir $(wildcard $(foreach folder, \
   libtrace daemon tests,$(folder)/*.cc $(folder)/*/*.cc $(folder)/*/*/*.cc))))
@@ -186,11 +191,11 @@ $(BUILD)/jumbo/empty.o:
 endif
 
 all: $(ALL)
-# What needs neither a kernel's headers nor QEMU's source.
+# Programs that need neither kernel headers nor QEMU's source.
 .PHONY: programs
 programs: $(filter-out $(KMOD_KO) $(AXL_SO),$(ALL))
 
-# libacceltrace.so: everything of libtrace but the runtime and the CLI.
+# libacceltrace.so: everything of libtrace except the runtime and the CLI.
 LIB_EXPORTS := -Wl,--version-script=libtrace/libacceltrace.map
 LIB_OBJS = $(call objs,$(LIB_SRCS)) $(PROTO_O)
 $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
@@ -199,7 +204,7 @@ $(BUILD)/lib/libacceltrace.so: $(LIB_OBJS) libtrace/libacceltrace.map
 	  $(call soname-link,$(LIB_INTERFACE))
 OBJS += $(LIB_OBJS)
 
-# Not for a plan, which takes what a rule names for a reason to compile a file alone.
+# Not for a plan, which would compile files alone that a rule names.
 ifneq ($(JUMBO),plan)
 -include $(patsubst %.o,%.d,$(filter %.o,$(OBJS))) $(PCH_HEADER).d $(FUZZ_PCH:.pch=.d)
 endif
