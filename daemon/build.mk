@@ -15,7 +15,7 @@ BPF_CFLAGS := -g -O2 -Wall $(WERROR_CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_
 TRACER_BPF := $(OBJ)/daemon/bpf/tracer.bpf.o
 TRACER_SKEL := $(BUILD)/gen/daemon/bpf/tracer.skel.h
 
-$(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h) $(wildcard kmod/uapi/*.h)
+$(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h)
 	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
 $(TRACER_SKEL): $(TRACER_BPF)
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@

@@ -11,7 +11,6 @@
 
 #include "daemon/give_way.h"
 #include "daemon/privileges.h"
-#include "daemon/sources/axl_device.h"
 #include "daemon/sources/clock_watch.h"
 #include "daemon/sources/host_info.h"
 #include "daemon/sources/system_names.h"
@@ -202,7 +201,10 @@ Pace Recorder::DrainSources(int64_t now_ns) {
 
 uint32_t Recorder::FillPermille() const {
   uint32_t fill_permille = 0;
-  for (const auto& fill : fills_) fill_permille = std::max(fill_permille, fill());
+  for (const auto& source : sources_) {
+    fill_permille = std::max(fill_permille, source->fill_permille());
+  }
+  if (bpf_ != nullptr) fill_permille = std::max(fill_permille, bpf_->fill_permille());
   return fill_permille;
 }
 
@@ -245,12 +247,20 @@ void Recorder::TraceJobsInFlight() {
   for (const auto& device : devices_) device->TraceJobsInFlight();
 }
 
-void Recorder::WakeOn(int fd, uint32_t events, int kind_fd) {
-  if (fd < 0) return;
+void Recorder::WakeOn(WakeFd wake) {
+  if (wake.fd < 0) return;
   epoll_event event = {};
-  event.events = events;
-  epoll_ctl(wake_fd_.get(), EPOLL_CTL_ADD, fd, &event);
-  if (kind_fd >= 0) epoll_ctl(kind_fd, EPOLL_CTL_ADD, fd, &event);
+  event.events = EPOLLIN;
+  if (wake.kind != WakeFd::kLevel) event.events |= EPOLLET;
+  epoll_ctl(wake_fd_.get(), EPOLL_CTL_ADD, wake.fd, &event);
+  if (wake.kind == WakeFd::kOwnedEdge) return;
+  const UniqueFd& kind = wake.kind == WakeFd::kLevel ? watermark_fd_ : urgent_fd_;
+  epoll_ctl(kind.get(), EPOLL_CTL_ADD, wake.fd, &event);
+}
+
+void Recorder::Keep(std::unique_ptr<Source> source) {
+  WakeOn(source->wake());
+  sources_.push_back(std::move(source));
 }
 
 int64_t Recorder::Poll() {

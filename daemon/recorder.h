@@ -6,7 +6,6 @@
 #define DAEMON_RECORDER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,9 +17,9 @@
 #include "daemon/session/session.h"
 #include "daemon/sink/part.h"
 #include "daemon/sink/router.h"
-#include "daemon/sources/axl_device.h"
 #include "daemon/sources/bpf_source.h"
 #include "daemon/sources/calibration.h"
+#include "daemon/sources/device.h"
 #include "daemon/sources/provider_devices.h"
 #include "daemon/sources/system_sources.h"
 #include "daemon/unique_fd.h"
@@ -84,12 +83,13 @@ class Recorder {
   Recorder(const RecordOptions& options, std::vector<UniqueFd> files, std::string output_name);
 
   Status Attach(const RecordOptions& options);
-  Status AttachDevice(const std::shared_ptr<AxlDevice>& device, const RecordOptions& options);
-  std::vector<StartedSource> StartSystem(const RecordOptions& options,
-                                         const ProviderDevices& provided);
+  Status AttachDevice(TracedDevice* device, const RecordOptions& options);
+  std::vector<std::unique_ptr<Source>> StartSystem(const RecordOptions& options,
+                                                   const ProviderDevices& provided);
   void Warn(const RecordOptions& options);
-  // fd: negative is none; kind_fd: watermark_fd_, urgent_fd_ or negative.
-  void WakeOn(int fd, uint32_t events, int kind_fd);
+  void WakeOn(WakeFd wake);
+  // Of a source that was started: drained and woken for from now on.
+  void Keep(std::unique_ptr<Source> source);
   Pace DrainSources(int64_t now_ns);
   void Adapt(int64_t now_ns, const Pace& pace);
   std::vector<Hop> SourceHops();
@@ -146,10 +146,8 @@ class Recorder {
   Session session_;
   std::unique_ptr<BpfSource> bpf_;
   std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
-  // How full the rings are whose fill level is known; from any thread.
-  std::vector<std::function<uint32_t()>> fills_;
   std::vector<std::string> warnings_;
-  std::vector<std::shared_ptr<AxlDevice>> devices_;
+  std::vector<std::shared_ptr<TracedDevice>> devices_;
   FlushPace flush_;
   UniqueFd wake_fd_;                   // epoll of the sources' own
   UniqueFd watermark_fd_, urgent_fd_;  // of the rings whose fill level is known, and of the others

@@ -3,7 +3,6 @@
 // Where a recording's events come from.
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,14 +14,10 @@
 
 #include "daemon/bpf/records.h"
 #include "daemon/recorder.h"
-#include "daemon/sources/axl_device.h"
-#include "daemon/sources/device_description.h"
-#include "daemon/sources/device_source.h"
-#include "daemon/sources/driver_source.h"
+#include "daemon/sources/axl_devices.h"
 #include "daemon/sources/host_waits.h"
 #include "daemon/sources/pci.h"
 #include "daemon/sources/provider_devices.h"
-#include "daemon/sources/sample_source.h"
 #include "daemon/sources/system_sources.h"
 
 namespace acceltrace::daemon {
@@ -78,7 +73,7 @@ void ChooseProbes(const RecordOptions& options, BpfOptions* bpf) {
   bpf->rings = options.probes.api && !bpf->usdt;
 }
 
-uint32_t MaskOf(const std::vector<std::shared_ptr<AxlDevice>>& devices) {
+uint32_t MaskOf(const std::vector<std::shared_ptr<TracedDevice>>& devices) {
   uint32_t mask = 0;
   for (const auto& device : devices) {
     if (device->number() < ACT_MAX_DEVICES) mask |= 1u << device->number();
@@ -89,7 +84,7 @@ uint32_t MaskOf(const std::vector<std::shared_ptr<AxlDevice>>& devices) {
 }  // namespace
 
 Status Recorder::Attach(const RecordOptions& options) {
-  std::vector<std::shared_ptr<AxlDevice>> devices;
+  std::vector<std::shared_ptr<TracedDevice>> devices;
   ProviderDevices provided;
   provided.others = options.devices;
   if (!options.no_device && !options.devices.empty()) {
@@ -102,7 +97,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   if (!options.no_device &&
       ((provided.devices.empty() && provided.functions.empty()) || !provided.others.empty())) {
-    auto opened = AxlDevice::OpenAll(provided.others);
+    auto opened = OpenAxlDevices(provided.others);
     if (!opened.ok()) return opened.status();
     devices = std::move(opened).value();
   }
@@ -139,38 +134,34 @@ Status Recorder::Attach(const RecordOptions& options) {
         "--stacks: no API calls are recorded, so there is nothing that has a stack; --probes must "
         "have api or usdt, or a provider name functions");
   }
-  if (bpf.driver) bpf.jobs = options.probes.tracepoints || !OpenDriverRings();
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
   if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !bpf.functions.empty() ||
       !options.system_wide) {
-    auto source = std::make_unique<BpfSource>(std::move(bpf), &session_);
-    if (Status status = source->Start(); !status.ok()) return status;
-    WakeOn(source->wake_fd(), EPOLLIN | EPOLLET, urgent_fd_.get());
-    WakeOn(source->provider_wake_fd(), EPOLLIN | EPOLLET, -1);
-    fills_.push_back([rings = source.get()] { return rings->fill_permille(); });
-    bpf_ = std::move(source);
+    const bool driver = bpf.driver;
+    bpf_ = std::make_unique<BpfSource>(std::move(bpf), &session_);
+    if (driver && !options.probes.tracepoints && OpenDriverRings()) bpf_->LeaveJobs();
+    if (Status status = bpf_->Start(); !status.ok()) return status;
+    WakeOn(bpf_->wake());
+    WakeOn(bpf_->provider_wake());
   }
   // First: to load programs takes time, in which devices' rings would fill. But it stops last.
-  std::vector<StartedSource> system = StartSystem(options, provided);
+  std::vector<std::unique_ptr<Source>> system = StartSystem(options, provided);
   DescribeProvided(provided);
   for (const auto& device : devices) {
-    if (Status status = AttachDevice(device, options); !status.ok()) return status;
+    if (Status status = AttachDevice(device.get(), options); !status.ok()) return status;
   }
-  for (StartedSource& started : system) {
-    if (started.wake_fd >= 0) WakeOn(started.wake_fd, EPOLLIN | EPOLLET, urgent_fd_.get());
-    sources_.push_back(std::move(started.source));
-  }
+  for (auto& source : system) Keep(std::move(source));
   if (auto waits = std::make_unique<HostWaits>(&session_); waits->Applies()) {
     if (Status status = waits->Start(); !status.ok()) return status;
-    sources_.push_back(std::move(waits));
+    Keep(std::move(waits));
   }
   return {};
 }
 
 // Whoever cannot be had is missing, and says so among the probes.
-std::vector<StartedSource> Recorder::StartSystem(const RecordOptions& options,
-                                                 const ProviderDevices& provided) {
+std::vector<std::unique_ptr<Source>> Recorder::StartSystem(const RecordOptions& options,
+                                                           const ProviderDevices& provided) {
   SystemOptions system;
   if (!provided.counters.empty()) {
     auto counters = std::make_shared<ProviderCounters>(provided.counters, &warnings_);
@@ -198,9 +189,8 @@ std::vector<StartedSource> Recorder::StartSystem(const RecordOptions& options,
   return StartSystemSources(system, &session_);
 }
 
-Status Recorder::AttachDevice(const std::shared_ptr<AxlDevice>& device,
-                              const RecordOptions& options) {
-  proto::Device description = DescribeDevice(device->info());
+Status Recorder::AttachDevice(TracedDevice* device, const RecordOptions& options) {
+  proto::Device description = device->Describe();
   if (auto pci = ReadPci(device->pci_address()); pci.ok()) {
     *description.mutable_pci() = std::move(pci).value();
   } else {
@@ -208,22 +198,16 @@ Status Recorder::AttachDevice(const std::shared_ptr<AxlDevice>& device,
   }
   session_.OnDevice(description);
   if (options.probes.clock || options.probes.counters) {
-    auto source = std::make_unique<SampleSource>(device, options.probes.clock,
-                                                 options.probes.counters, &session_);
+    auto source =
+        device->MakeSampleSource(options.probes.clock, options.probes.counters, &session_);
     if (Status status = source->Start(); !status.ok()) return status;
-    sources_.push_back(std::move(source));
+    Keep(std::move(source));
   }
   if (options.probes.device) {
     const uint64_t period_ns = options.probes.counters ? CounterPeriodNs(options) : 0;
-    const DeviceSource::Filter wanted = [bpf = bpf_.get()](uint32_t number,
-                                                           const axl_record& record) {
-      return bpf == nullptr || bpf->Wanted(number, record);
-    };
-    auto source = std::make_unique<DeviceSource>(device, period_ns, wanted, &session_);
+    auto source = device->MakeRecordSource(period_ns, bpf_.get(), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
-    WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
-    fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
-    sources_.push_back(std::move(source));
+    Keep(std::move(source));
   }
   return {};
 }
@@ -248,25 +232,12 @@ void Recorder::DescribeProvided(const ProviderDevices& provided) {
 
 // All of them, or none: a BPF program hears of every device.
 bool Recorder::OpenDriverRings() {
-  std::vector<std::unique_ptr<DriverSource>> sources;
+  std::vector<std::unique_ptr<Source>> sources;
   for (const auto& device : devices_) {
-    const uint32_t number = device->number();
-    DriverSource::Owner owner;
-    owner.wanted = [this](uint32_t client) {
-      return bpf_ == nullptr || bpf_->WantedClient(client);
-    };
-    owner.used = [this, number](uint32_t context, uint32_t pid, uint64_t correlation) {
-      if (bpf_ != nullptr) bpf_->NoteJob(number, context, pid, correlation);
-    };
-    auto source = std::make_unique<DriverSource>(device, std::move(owner), &session_);
-    if (!source->Start().ok()) return false;
-    sources.push_back(std::move(source));
+    sources.push_back(device->MakeJobSource(bpf_.get(), &session_));
+    if (!sources.back()->Start().ok()) return false;
   }
-  for (auto& source : sources) {
-    WakeOn(source->wake_fd(), EPOLLIN, watermark_fd_.get());
-    fills_.push_back([ring = source.get()] { return ring->fill_permille(); });
-    sources_.push_back(std::move(source));
-  }
+  for (auto& source : sources) Keep(std::move(source));
   return true;
 }
 

@@ -18,7 +18,6 @@
 #include "daemon/bpf/losses.bpf.h"
 #include "daemon/bpf/records.h"
 #include "daemon/bpf/tracked.bpf.h"
-#include "kmod/uapi/axl_hw.h"
 
 #ifndef NULL
 #define NULL ((void *)0)
@@ -134,7 +133,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, ACT_MAX_DEVICES * AXL_MAX_CONTEXTS);
+	__uint(max_entries, ACT_MAX_DEVICES * ACT_MAX_CONTEXTS);
 	__type(key, __u32);
 	__type(value, __u32);
 } context_owner SEC(".maps");

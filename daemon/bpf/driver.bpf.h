@@ -44,8 +44,8 @@ static __always_inline void set_owner(void *map, __u32 key, __u32 pid)
 /* Notes the owner of a context, for device records without a process number. */
 static __always_inline void note_owner(__u32 dev, __u32 context, __u32 pid)
 {
-	if (dev < ACT_MAX_DEVICES && context < AXL_MAX_CONTEXTS)
-		set_owner(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS), pid);
+	if (dev < ACT_MAX_DEVICES && context < ACT_MAX_CONTEXTS)
+		set_owner(&context_owner, owner_key(dev, context, ACT_MAX_CONTEXTS), pid);
 }
 
 static __always_inline int owned(void *map, __u32 key)
@@ -312,8 +312,8 @@ static __always_inline int device_event(__u32 kind, __u32 dev, __u32 context, __
 {
 	struct act_host *record;
 
-	if (context < AXL_MAX_CONTEXTS &&
-	    !owned(&context_owner, owner_key(dev, context, AXL_MAX_CONTEXTS)))
+	if (context < ACT_MAX_CONTEXTS &&
+	    !owned(&context_owner, owner_key(dev, context, ACT_MAX_CONTEXTS)))
 		return 0;
 	record = host_record(bpf_ktime_get_ns(), kind, dev);
 	if (!record)

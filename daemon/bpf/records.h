@@ -14,6 +14,7 @@
 #define ACT_NAME_BYTES 128 /* longer names are cut */
 #define ACT_COMM_BYTES 16
 #define ACT_MAX_DEVICES 16
+#define ACT_MAX_CONTEXTS 8 /* of a device */
 #define ACT_MAX_TRACKED 32768
 #define ACT_MAX_NAMES 16384
 #define ACT_ANY_USER 0xffffffffu

@@ -2,7 +2,7 @@
 //
 // What the service reports of itself: to the journal, to the manager, and as metrics.
 #include "daemon/service/service.h"
-#include "daemon/sources/axl_device.h"
+#include "daemon/sources/axl_devices.h"
 #include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
@@ -68,7 +68,7 @@ std::string Service::Metrics() const {
   data.failed = failed_;
   data.refused = refused_;
   data.connections = clients_.size();
-  data.devices = AxlDevice::List().size();
+  data.devices = CountAxlDevices();
   const int64_t now_ns = MonotonicNs();
   for (const auto& [session, recording] : recordings_) {
     if (!recording.running) continue;

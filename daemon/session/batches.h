@@ -7,14 +7,13 @@
 #ifndef DAEMON_SESSION_BATCHES_H_
 #define DAEMON_SESSION_BATCHES_H_
 
-#include <algorithm>
-#include <array>
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "daemon/session/spans.h"
-#include "daemon/sources/source.h"
+#include "daemon/sources/events.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/block_writer.h"
 #include "libtrace/stream/columns.h"
@@ -111,13 +110,10 @@ class HostBatch : public Batch {
 class DeviceEventBatch : public Batch {
  public:
   explicit DeviceEventBatch(uint32_t device) : device_(device) {}
-  void Add(const axl_rec_event& event);
-  void Add(const axl_rec_doorbell& doorbell);
+  void Add(const DeviceEvent& event);
   FinishedBatch Take();
 
  private:
-  void AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1, uint64_t arg2);
-
   uint32_t device_;
   DeltaEncoder time_, record_;
 };
@@ -126,8 +122,9 @@ class DeviceEventBatch : public Batch {
 // are not the recording's.
 class OthersBatch : public Batch {
  public:
-  OthersBatch(uint32_t device, uint64_t tick_mask) : device_(device), tick_mask_(tick_mask) {}
-  void Add(const axl_rec_cmd& cmd);
+  OthersBatch(uint32_t device, uint64_t tick_mask, size_t units, size_t stalls)
+      : device_(device), tick_mask_(tick_mask), sums_(units, Sum(stalls)), in_flight_(units) {}
+  void Add(const DeviceCommand& command);
   // The sums become rows: a counter snapshot lies here.
   void Cut();
   // The clock was set. Ticks from before are not compared with later ones: commands that may
@@ -136,15 +133,17 @@ class OthersBatch : public Batch {
   FinishedBatch Take();
 
  private:
+  static constexpr size_t kMaxQueues = 256;
   struct Sum {
+    explicit Sum(size_t stalls) : stall(stalls) {}
     uint32_t commands = 0, failed = 0;
     uint64_t first_head = 0, last_end = 0, held = 0, bytes = 0;
-    uint64_t stall[AXL_NUM_STALLS] = {};
+    std::vector<uint64_t> stall;
   };
   uint32_t device_;
   uint64_t tick_mask_;
-  std::array<Sum, AXL_NUM_ENGINES> sums_ = {};
-  std::array<std::bitset<256>, AXL_NUM_ENGINES> in_flight_;  // of each unit, by queue
+  std::vector<Sum> sums_;                           // by unit
+  std::vector<std::bitset<kMaxQueues>> in_flight_;  // of each unit, by queue
   DeltaEncoder first_head_;
 };
 
@@ -152,25 +151,22 @@ class OthersBatch : public Batch {
 class CounterBatch : public Batch {
  public:
   CounterBatch(uint32_t device, uint32_t num_counters, bool bracketed)
-      : device_(device),
-        num_counters_(std::min<uint32_t>(num_counters, AXL_NUM_COUNTERS)),
-        bracketed_(bracketed) {}
-  // weight: events that the row was made of.
-  void Add(const CounterRow& row, uint64_t weight);
+      : device_(device), bracketed_(bracketed), previous_(num_counters) {}
+  // weight: events that the snapshot was made of.
+  void Add(const CounterSnapshot& snapshot, uint64_t weight);
   FinishedBatch Take();
 
  private:
   uint32_t device_;
-  uint32_t num_counters_;
   bool bracketed_;
   DeltaEncoder time_, before_, after_;
-  std::array<uint64_t, AXL_NUM_COUNTERS> previous_ = {};
+  std::vector<uint64_t> previous_;  // by counter
 };
 
 class ClockBatch : public Batch {
  public:
   explicit ClockBatch(uint32_t device) : device_(device) {}
-  void Add(const axl_clock_sample& sample);
+  void Add(const ClockSample& sample);
   FinishedBatch Take();
 
  private:

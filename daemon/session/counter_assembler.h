@@ -1,48 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's periodic snapshot comes as several records; this joins them.
+// A device's periodic snapshot comes in several parts; this joins them.
 #ifndef DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 #define DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <utility>
 
-#include "daemon/sources/source.h"
+#include "daemon/sources/events.h"
 
 namespace acceltrace::daemon {
 
 class CounterAssembler {
  public:
-  explicit CounterAssembler(uint32_t num_counters)
-      : num_counters_(std::min<uint32_t>(num_counters, AXL_NUM_COUNTERS)) {}
+  explicit CounterAssembler(uint32_t num_counters) : num_counters_(num_counters) {
+    snapshot_.values.resize(num_counters);
+  }
 
-  struct Row {
-    CounterRow row;
-    uint32_t parts = 0;
-  };
-
-  // The whole snapshot once its last part is in. Parts of an unfinished earlier
-  // snapshot are given up and counted.
-  std::optional<Row> Add(const axl_rec_counters& part) {
-    if (parts_ > 0 && (part.sample != sample_ || part.first != next_)) GiveUp();
+  // How many parts the snapshot has, once its last one is in; else 0. Parts of an unfinished
+  // earlier snapshot are given up and counted.
+  uint32_t Add(const CounterPart& part) {
+    if (parts_ > 0 && (part.snapshot != number_ || part.first != next_)) GiveUp();
     if (part.first != (parts_ > 0 ? next_ : 0)) {
       ++lost_parts_;  // the beginning of its snapshot is missing
-      return std::nullopt;
+      return 0;
     }
-    sample_ = part.sample;
+    number_ = part.snapshot;
     ++parts_;
-    row_.ticks = part.h.time;
-    for (uint32_t i = 0; i < part.count && part.first + i < num_counters_; ++i) {
-      row_.value[part.first + i] = part.value[i];
+    snapshot_.ticks = part.ticks;
+    if (part.first < num_counters_) {
+      const size_t count = std::min<size_t>(part.values.size(), num_counters_ - part.first);
+      std::copy_n(part.values.begin(), count, snapshot_.values.begin() + part.first);
     }
-    next_ = part.first + part.count;
-    if (next_ < num_counters_) return std::nullopt;
-    Row whole = {row_, parts_};
-    parts_ = 0;
+    next_ = part.first + static_cast<uint32_t>(part.values.size());
+    if (next_ < num_counters_) return 0;
     next_ = 0;
-    return whole;
+    return std::exchange(parts_, 0);
   }
+
+  // The whole one, until the next part.
+  const CounterSnapshot& snapshot() const { return snapshot_; }
 
   void GiveUp() {
     lost_parts_ += parts_;
@@ -54,8 +52,8 @@ class CounterAssembler {
 
  private:
   uint32_t num_counters_;
-  CounterRow row_;
-  uint32_t sample_ = 0;
+  CounterSnapshot snapshot_;
+  uint32_t number_ = 0;
   uint32_t next_ = 0;
   uint32_t parts_ = 0;
   uint64_t lost_parts_ = 0;

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Batches of what a device recorded or was asked. Times stay raw ticks.
+#include <algorithm>
+
 #include "daemon/session/batches.h"
 
 namespace acceltrace::daemon {
 namespace {
-
-using EventKind = proto::DeviceEventBatch;
-
-// enum axl_event to DeviceEventBatch.Kind.
-uint32_t KindOf(uint32_t event) {
-  switch (event) {
-    case AXL_EV_LINK:
-      return EventKind::KIND_LINK;
-    case AXL_EV_CLOCK:
-      return EventKind::KIND_CLOCK;
-    case AXL_EV_THROTTLE:
-      return EventKind::KIND_THROTTLE;
-    case AXL_EV_ECC:
-      return EventKind::KIND_MEMORY_ERROR;
-    case AXL_EV_CTX_ERROR:
-      return EventKind::KIND_CONTEXT_ERROR;
-    case AXL_EV_RESET:
-      return EventKind::KIND_RESET;
-    default:
-      return EventKind::KIND_UNKNOWN;
-  }
-}
 
 // later - earlier on a wrapping clock, negative if later is before earlier.
 int64_t TicksAfter(uint64_t later, uint64_t earlier, uint64_t mask) {
@@ -35,28 +15,23 @@ int64_t TicksAfter(uint64_t later, uint64_t earlier, uint64_t mask) {
   return -static_cast<int64_t>((earlier - later) & mask);
 }
 
+void AddValue(uint64_t value, uint64_t* previous, proto::CounterBatch* counters) {
+  counters->add_value_delta(static_cast<int64_t>(value - *previous));
+  *previous = value;
+}
+
 }  // namespace
 
-void DeviceEventBatch::AddRow(const axl_rec_head& head, uint32_t kind, uint64_t arg0, uint64_t arg1,
-                              uint64_t arg2) {
+void DeviceEventBatch::Add(const DeviceEvent& event) {
   proto::DeviceEventBatch* events = packet().mutable_device_events();
   events->set_device(device_);
-  events->add_kind(kind);
-  time_.Append(uint64_t{head.time}, events->mutable_time_ticks_delta());
-  record_.Append(uint64_t{head.sequence}, events->mutable_record_delta());
-  events->add_arg0(arg0);
-  events->add_arg1(arg1);
-  events->add_arg2(arg2);
+  events->add_kind(event.kind);
+  time_.Append(event.ticks, events->mutable_time_ticks_delta());
+  record_.Append(uint64_t{event.record}, events->mutable_record_delta());
+  events->add_arg0(event.arg0);
+  events->add_arg1(event.arg1);
+  events->add_arg2(event.arg2);
   Count(0, 1);
-}
-
-void DeviceEventBatch::Add(const axl_rec_event& event) {
-  AddRow(event.h, KindOf(event.event), event.arg[0], event.arg[1], event.arg[2]);
-}
-
-void DeviceEventBatch::Add(const axl_rec_doorbell& doorbell) {
-  AddRow(doorbell.h, EventKind::KIND_DOORBELL, doorbell.tail, doorbell.previous_tail,
-         doorbell.h.queue);
 }
 
 FinishedBatch DeviceEventBatch::Take() {
@@ -65,28 +40,29 @@ FinishedBatch DeviceEventBatch::Take() {
   return TakeCurrent();
 }
 
-void OthersBatch::Add(const axl_rec_cmd& cmd) {
-  if (cmd.h.engine >= sums_.size()) return;
-  const bool in_flight = in_flight_[cmd.h.engine].test(cmd.h.queue);
+void OthersBatch::Add(const DeviceCommand& command) {
+  if (command.unit >= sums_.size() || command.queue >= kMaxQueues) return;
+  const bool in_flight = in_flight_[command.unit].test(command.queue);
   if (in_flight) {
     Cut();
-    in_flight_[cmd.h.engine].reset(cmd.h.queue);
+    in_flight_[command.unit].reset(command.queue);
   }
-  Sum& sum = sums_[cmd.h.engine];
-  if (sum.commands == 0 || TicksAfter(cmd.head, sum.first_head, tick_mask_) < 0) {
-    sum.first_head = cmd.head;
+  Sum& sum = sums_[command.unit];
+  if (sum.commands == 0 || TicksAfter(command.head_ticks, sum.first_head, tick_mask_) < 0) {
+    sum.first_head = command.head_ticks;
   }
-  if (sum.commands == 0 || TicksAfter(cmd.end, sum.last_end, tick_mask_) > 0) {
-    sum.last_end = cmd.end;
+  if (sum.commands == 0 || TicksAfter(command.end_ticks, sum.last_end, tick_mask_) > 0) {
+    sum.last_end = command.end_ticks;
   }
   ++sum.commands;
-  sum.failed += cmd.status != 0;
-  sum.held += (cmd.end - cmd.head) & tick_mask_;
-  sum.bytes += cmd.bytes;
-  for (size_t s = 0; s < AXL_NUM_STALLS; ++s) sum.stall[s] += cmd.stall[s];
+  sum.failed += command.failed;
+  sum.held += (command.end_ticks - command.head_ticks) & tick_mask_;
+  sum.bytes += command.bytes;
+  const size_t stalls = std::min(sum.stall.size(), command.stall_ticks.size());
+  for (size_t s = 0; s < stalls; ++s) sum.stall[s] += command.stall_ticks[s];
   if (!in_flight) return;
   // Its head is recorded relative to its start; the time of fetching was read, and is not later.
-  sum.first_head = cmd.fetched;
+  sum.first_head = command.fetched_ticks;
   Cut();
 }
 
@@ -97,7 +73,7 @@ void OthersBatch::ClockSet() {
 
 void OthersBatch::Cut() {
   for (uint32_t unit = 0; unit < sums_.size(); ++unit) {
-    const Sum& sum = sums_[unit];
+    Sum& sum = sums_[unit];
     if (sum.commands == 0) continue;
     proto::OthersBatch* others = packet().mutable_others();
     others->set_device(device_);
@@ -110,8 +86,8 @@ void OthersBatch::Cut() {
     others->add_failed(sum.failed);
     for (const uint64_t stall : sum.stall) others->add_stall_ticks(stall);
     Count(0, 0);
+    sum = Sum(sum.stall.size());
   }
-  sums_ = {};
 }
 
 FinishedBatch OthersBatch::Take() {
@@ -119,47 +95,45 @@ FinishedBatch OthersBatch::Take() {
   return TakeCurrent();
 }
 
-void CounterBatch::Add(const CounterRow& row, uint64_t weight) {
+void CounterBatch::Add(const CounterSnapshot& snapshot, uint64_t weight) {
   proto::CounterBatch* counters = packet().mutable_counters();
   if (empty()) {
     counters->set_device(device_);
-    for (uint32_t i = 0; i < num_counters_; ++i) counters->add_counter(i);
+    for (uint32_t i = 0; i < previous_.size(); ++i) counters->add_counter(i);
   }
-  time_.Append(row.ticks, counters->mutable_time_ticks_delta());
-  for (uint32_t i = 0; i < num_counters_; ++i) {
-    counters->add_value_delta(static_cast<int64_t>(row.value[i] - previous_[i]));
-    previous_[i] = row.value[i];
-  }
+  time_.Append(snapshot.ticks, counters->mutable_time_ticks_delta());
+  // What was not read is 0.
+  const size_t known = std::min(previous_.size(), snapshot.values.size());
+  for (size_t i = 0; i < known; ++i) AddValue(snapshot.values[i], &previous_[i], counters);
+  for (size_t i = known; i < previous_.size(); ++i) AddValue(0, &previous_[i], counters);
   if (bracketed_) {
-    before_.Append(row.host_before_ns, counters->mutable_host_before_ns_delta());
-    after_.Append(row.host_after_ns, counters->mutable_host_after_ns_delta());
+    before_.Append(snapshot.host_before_ns, counters->mutable_host_before_ns_delta());
+    after_.Append(snapshot.host_after_ns, counters->mutable_host_after_ns_delta());
   }
-  Count(bracketed_ ? row.host_before_ns : 0, weight);
+  Count(bracketed_ ? snapshot.host_before_ns : 0, weight);
 }
 
 FinishedBatch CounterBatch::Take() {
   time_ = {};
   before_ = {};
   after_ = {};
-  previous_ = {};
+  std::fill(previous_.begin(), previous_.end(), 0);
   return TakeCurrent();
 }
 
-void ClockBatch::Add(const axl_clock_sample& sample) {
+void ClockBatch::Add(const ClockSample& sample) {
   proto::ClockBatch* clocks = packet().mutable_clocks();
-  const bool ptm = (sample.flags & AXL_CLOCK_PTM) != 0;
   clocks->set_device(device_);
-  before_.Append(uint64_t{sample.host_before_ns}, clocks->mutable_host_before_ns_delta());
-  clocks->add_host_width_ns(sample.host_after_ns - sample.host_before_ns);
-  ticks_.Append(uint64_t{sample.device_ticks}, clocks->mutable_device_ticks_delta());
-  tsc_.Append(uint64_t{sample.tsc_before}, clocks->mutable_tsc_before_delta());
+  before_.Append(sample.host_before_ns, clocks->mutable_host_before_ns_delta());
+  clocks->add_host_width_ns(static_cast<uint64_t>(sample.host_after_ns - sample.host_before_ns));
+  ticks_.Append(sample.device_ticks, clocks->mutable_device_ticks_delta());
+  tsc_.Append(sample.tsc_before, clocks->mutable_tsc_before_delta());
   clocks->add_tsc_width(sample.tsc_after - sample.tsc_before);
-  ptm_ticks_.Append(ptm ? uint64_t{sample.ptm_device_ticks} : 0,
-                    clocks->mutable_ptm_device_ticks_delta());
-  ptm_host_.Append(ptm ? uint64_t{sample.ptm_host_ns} : 0, clocks->mutable_ptm_host_ns_delta());
-  ptm_tsc_.Append(ptm ? uint64_t{sample.ptm_tsc} : 0, clocks->mutable_ptm_tsc_delta());
-  clocks->add_has_ptm(ptm ? 1 : 0);
-  Count(static_cast<int64_t>(sample.host_before_ns), 1);
+  ptm_ticks_.Append(sample.ptm_device_ticks, clocks->mutable_ptm_device_ticks_delta());
+  ptm_host_.Append(sample.ptm_host_ns, clocks->mutable_ptm_host_ns_delta());
+  ptm_tsc_.Append(sample.ptm_tsc, clocks->mutable_ptm_tsc_delta());
+  clocks->add_has_ptm(sample.has_ptm ? 1 : 0);
+  Count(sample.host_before_ns, 1);
 }
 
 FinishedBatch ClockBatch::Take() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Batches of host events.
+#include <algorithm>
+
 #include "daemon/session/batches.h"
 
 namespace acceltrace::daemon {

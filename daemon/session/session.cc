@@ -23,7 +23,26 @@ uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   return events;
 }
 
+uint64_t TickMask(const proto::Device& device) {
+  const uint32_t bits = device.clock().bits();
+  return bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
+
+uint32_t NumCounters(const proto::Device& device) {
+  return static_cast<uint32_t>(device.counters_size());
+}
+
 }  // namespace
+
+Session::Device::Device(const proto::Device& device)
+    : events(device.device()),
+      others(device.device(), TickMask(device), static_cast<size_t>(device.units_size()),
+             static_cast<size_t>(device.stalls_size())),
+      sampled(device.device(), NumCounters(device), false),
+      read(device.device(), NumCounters(device), true),
+      latches(device.device(), 0, true),
+      clocks(device.device()),
+      assembler(NumCounters(device)) {}
 
 Session::Session(PacketOutput* output)
     : output_(output),
@@ -259,10 +278,7 @@ void Session::OnDevice(const proto::Device& device) {
     devices_before_begin_.push_back(device);
     return;
   }
-  const uint32_t bits = device.clock().bits();
-  const uint64_t mask = bits == 0 || bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  devices_.try_emplace(device.device(), device.device(),
-                       static_cast<uint32_t>(device.counters_size()), mask);
+  devices_.try_emplace(device.device(), device);
   proto::Packet packet;
   *packet.mutable_device() = device;
   output_->Write(&packet, 0, 0);
@@ -385,44 +401,41 @@ void Session::OnHost(const HostEvent& event) {
   SendIfFull(&host_);
 }
 
-void Session::OnRecord(uint32_t number, const axl_record& record) {
+void Session::OnDeviceEvent(uint32_t number, const DeviceEvent& event) {
+  using Kind = proto::DeviceEventBatch;
   ++in_;
   Device* device = FindDevice(number);
   if (device == nullptr) {
     ++bad_;
     return;
   }
-  switch (record.h.type) {
-    case AXL_REC_DOORBELL:
-      device->events.Add(record.doorbell);
-      SendIfFull(&device->events);
-      break;
-    case AXL_REC_EVENT:
-      device->events.Add(record.event);
-      SendIfFull(&device->events);
-      if (record.event.event == AXL_EV_RESET ||
-          (record.event.event == AXL_EV_CLOCK && record.event.arg[1] != 0)) {
-        device->others.ClockSet();
-      }
-      break;
-    case AXL_REC_COUNTERS:
-      if (const auto whole = device->assembler.Add(record.counters)) {
-        device->others.Cut();
-        if (device->others.rows() >= kMaxBatchRows) Send(&device->others);
-        device->sampled.Add(whole->row, whole->parts);
-        if (device->sampled.rows() >= kMaxCounterRows) Send(&device->sampled);
-      }
-      break;
-    default:
-      ++bad_;
-      break;
+  device->events.Add(event);
+  SendIfFull(&device->events);
+  // arg1: ticks before the clock was set, 0 if they go on.
+  if (event.kind == Kind::KIND_RESET || (event.kind == Kind::KIND_CLOCK && event.arg1 != 0)) {
+    device->others.ClockSet();
   }
 }
 
-void Session::OnOthersRecord(uint32_t number, const axl_record& record) {
+void Session::OnCounterPart(uint32_t number, const CounterPart& part) {
+  ++in_;
   Device* device = FindDevice(number);
-  if (device == nullptr || record.h.type != AXL_REC_CMD) return;
-  device->others.Add(record.cmd);
+  if (device == nullptr) {
+    ++bad_;
+    return;
+  }
+  const uint32_t parts = device->assembler.Add(part);
+  if (parts == 0) return;
+  device->others.Cut();
+  if (device->others.rows() >= kMaxBatchRows) Send(&device->others);
+  device->sampled.Add(device->assembler.snapshot(), parts);
+  if (device->sampled.rows() >= kMaxCounterRows) Send(&device->sampled);
+}
+
+void Session::OnOthersCommand(uint32_t number, const DeviceCommand& command) {
+  Device* device = FindDevice(number);
+  if (device == nullptr) return;
+  device->others.Add(command);
   SendIfFull(&device->others);
 }
 
@@ -433,18 +446,18 @@ void Session::OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uin
   output_->Write(block, first_ns, rows);
 }
 
-void Session::OnCounters(uint32_t number, const CounterRow& row) {
+void Session::OnCounters(uint32_t number, const CounterSnapshot& snapshot) {
   ++in_;
   Device* device = FindDevice(number);
   if (device == nullptr) {
     ++bad_;
     return;
   }
-  device->read.Add(row, 1);
+  device->read.Add(snapshot, 1);
   if (device->read.rows() >= kMaxCounterRows) Send(&device->read);
 }
 
-void Session::OnClock(uint32_t number, const axl_clock_sample& sample) {
+void Session::OnClock(uint32_t number, const ClockSample& sample) {
   ++in_;
   Device* device = FindDevice(number);
   if (device == nullptr) {
@@ -455,14 +468,14 @@ void Session::OnClock(uint32_t number, const axl_clock_sample& sample) {
   SendIfFull(&device->clocks);
 }
 
-void Session::OnLatch(uint32_t number, const CounterRow& row) {
+void Session::OnLatch(uint32_t number, const CounterSnapshot& latch) {
   ++in_;
   Device* device = FindDevice(number);
   if (device == nullptr) {
     ++bad_;
     return;
   }
-  device->latches.Add(row, 1);
+  device->latches.Add(latch, 1);
   SendIfFull(&device->latches);
 }
 

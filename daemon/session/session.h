@@ -21,7 +21,7 @@
 #include "daemon/session/packet_output.h"
 #include "daemon/session/spans.h"
 #include "daemon/session/triggers.h"
-#include "daemon/sources/source.h"
+#include "daemon/sources/events.h"
 
 namespace acceltrace::daemon {
 
@@ -83,12 +83,13 @@ class Session : public EventHandler {
   void OnRangePop(const RangePop& event) override;
   void OnMark(const RangePush& event) override;
   void OnHost(const HostEvent& event) override;
-  void OnRecord(uint32_t device, const axl_record& record) override;
-  void OnOthersRecord(uint32_t device, const axl_record& record) override;
+  void OnDeviceEvent(uint32_t device, const DeviceEvent& event) override;
+  void OnCounterPart(uint32_t device, const CounterPart& part) override;
+  void OnOthersCommand(uint32_t device, const DeviceCommand& command) override;
   void OnBlock(proto::Packet* block, int64_t first_ns, uint32_t rows, uint64_t events) override;
-  void OnCounters(uint32_t device, const CounterRow& row) override;
-  void OnClock(uint32_t device, const axl_clock_sample& sample) override;
-  void OnLatch(uint32_t device, const CounterRow& row) override;
+  void OnCounters(uint32_t device, const CounterSnapshot& snapshot) override;
+  void OnClock(uint32_t device, const ClockSample& sample) override;
+  void OnLatch(uint32_t device, const CounterSnapshot& latch) override;
   void OnLoss(const Loss& loss) override;
   void OnHop(const Hop& hop) override;
   void OnUnseen(uint32_t pid, const std::string& why) override { unseen_.emplace_back(pid, why); }
@@ -101,14 +102,7 @@ class Session : public EventHandler {
  private:
   // Everything collected for one device.
   struct Device {
-    Device(uint32_t number, uint32_t num_counters, uint64_t tick_mask)
-        : events(number),
-          others(number, tick_mask),
-          sampled(number, num_counters, false),
-          read(number, num_counters, true),
-          latches(number, 0, true),
-          clocks(number),
-          assembler(num_counters) {}
+    explicit Device(const proto::Device& device);
     DeviceEventBatch events;
     OthersBatch others;
     CounterBatch sampled;  // by the device itself

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/session/session.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "daemon/testing/collecting.h"
-#include "daemon/testing/records.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 #include "tests/catch.h"
@@ -12,13 +14,17 @@ namespace {
 
 using stream::DecodeDeltas;
 
+constexpr uint32_t kCounters = 30, kStalls = 6, kUnits = 4, kMatrix = 2;
+constexpr uint32_t kPartValues = 12, kCounterParts = (kCounters + kPartValues - 1) / kPartValues;
+
 proto::Device TestDevice() {
   proto::Device device;
   device.set_device(3);
   device.set_name("axl3");
   device.mutable_clock()->set_bits(48);
-  for (int i = 0; i < AXL_NUM_COUNTERS; ++i) device.add_counters()->set_name("c");
-  for (int i = 0; i < AXL_NUM_STALLS; ++i) device.add_stalls("s");
+  for (uint32_t i = 0; i < kCounters; ++i) device.add_counters()->set_name("c");
+  for (uint32_t i = 0; i < kStalls; ++i) device.add_stalls("s");
+  for (uint32_t i = 0; i < kUnits; ++i) device.add_units()->set_name("u");
   return device;
 }
 
@@ -35,11 +41,16 @@ struct Fixture {
   Hop Account() const { return session.hops().back(); }
 };
 
-axl_record EventRecord() {
-  axl_record record = {};
-  record.h.type = AXL_REC_EVENT;
-  record.event.event = AXL_EV_LINK;
-  return record;
+DeviceEvent LinkEvent() { return {proto::DeviceEventBatch::KIND_LINK}; }
+
+// Part `part` of snapshot `snapshot`, given to the session; counter i has the value base + i.
+void GivePart(Session* session, uint32_t device, uint32_t snapshot, uint32_t part, uint64_t base) {
+  std::vector<uint64_t> values;
+  const uint32_t first = part * kPartValues;
+  for (uint32_t i = first; i < std::min(first + kPartValues, kCounters); ++i) {
+    values.push_back(base + i);
+  }
+  session->OnCounterPart(device, {5000 + snapshot, snapshot, first, values});
 }
 
 TEST_CASE("info with its probes comes first, then the devices") {
@@ -135,21 +146,16 @@ TEST_CASE("a source's own blocks pass through, after the strings that they may u
 
 TEST_CASE("counter records become whole rows; parts of broken ones are lost, with a count") {
   Fixture f;
-  uint32_t sequence = 0;
-  for (uint32_t part = 0; part < kCounterParts; ++part) {
-    f.session.OnRecord(3, CounterRecord(1, part, 100, sequence++));
-  }
-  f.session.OnRecord(3, CounterRecord(2, 0, 200, sequence++));  // cut short
-  f.session.OnRecord(3, CounterRecord(3, 1, 300, sequence++));  // begins in the middle
-  for (uint32_t part = 0; part < kCounterParts; ++part) {
-    f.session.OnRecord(3, CounterRecord(4, part, 400, sequence++));
-  }
+  for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 1, part, 100);
+  GivePart(&f.session, 3, 2, 0, 200);  // cut short
+  GivePart(&f.session, 3, 3, 1, 300);  // begins in the middle
+  for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 4, part, 400);
   f.session.Finish(0);
   const proto::CounterBatch& rows = f.output.Of(proto::Packet::kCounters).at(0)->counters();
   CHECK(rows.time_ticks_delta_size() == 2);
-  REQUIRE(rows.value_delta_size() == 2 * AXL_NUM_COUNTERS);
+  REQUIRE(rows.value_delta_size() == 2 * kCounters);
   CHECK(rows.value_delta(1) == 101);
-  CHECK(rows.value_delta(AXL_NUM_COUNTERS + 1) == 300);
+  CHECK(rows.value_delta(kCounters + 1) == 300);
   CHECK(f.Account().lost == 2);
   CHECK(f.Account().in == 2 * kCounterParts + 2);
   CHECK(f.Account().in == f.Account().out + f.Account().lost + f.Account().bad);
@@ -158,11 +164,11 @@ TEST_CASE("counter records become whole rows; parts of broken ones are lost, wit
 
 TEST_CASE("a latched clock becomes a row without counters, with its bracket") {
   Fixture f;
-  CounterRow row;
-  row.ticks = 500, row.host_before_ns = 7'000, row.host_after_ns = 8'000;
-  row.value[0] = 9;
-  f.session.OnLatch(3, row);
-  f.session.OnLatch(4, row);  // nobody's
+  CounterSnapshot latch;
+  latch.ticks = 500, latch.host_before_ns = 7'000, latch.host_after_ns = 8'000;
+  latch.values = {9};
+  f.session.OnLatch(3, latch);
+  f.session.OnLatch(4, latch);  // of no device
   f.session.Finish(0);
   const auto packets = f.output.Of(proto::Packet::kCounters);
   REQUIRE(packets.size() == 1);
@@ -230,20 +236,19 @@ TEST_CASE("calls that are seen late stay so when what was earlier is reported af
 
 TEST_CASE("what others had a device do is summed up between its counter snapshots") {
   Fixture f;
-  axl_record record = CommandRecord(9, 2, 1);
-  record.h.engine = AXL_ENGINE_MATRIX;
-  record.cmd.fetched = record.cmd.head = 100;
-  record.cmd.start = 110, record.cmd.end = 200;
-  record.cmd.stall[AXL_STALL_SEMAPHORE] = 10;
-  f.session.OnOthersRecord(3, record);
-  record.cmd.head = 90, record.cmd.start = 90;
-  f.session.OnOthersRecord(3, record);
-  for (uint32_t part = 0; part < kCounterParts; ++part) {
-    f.session.OnRecord(3, CounterRecord(1, part, 250, 0));
-  }
-  record.cmd.head = record.cmd.start = 300, record.cmd.end = 301;
-  f.session.OnOthersRecord(3, record);
-  f.session.OnOthersRecord(3, JobRecord(1, 0));
+  const uint32_t stalls[kStalls] = {10};
+  DeviceCommand command;
+  command.unit = kMatrix, command.queue = 2;
+  command.fetched_ticks = command.head_ticks = 100, command.end_ticks = 200;
+  command.stall_ticks = stalls;
+  f.session.OnOthersCommand(3, command);
+  command.head_ticks = 90;
+  f.session.OnOthersCommand(3, command);
+  for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 1, part, 250);
+  command.head_ticks = 300, command.end_ticks = 301;
+  f.session.OnOthersCommand(3, command);
+  command.unit = kUnits;  // which the device does not have
+  f.session.OnOthersCommand(3, command);
   f.session.Finish(0);
   const auto packets = f.output.Of(proto::Packet::kOthers);
   REQUIRE(packets.size() == 1);
@@ -251,39 +256,33 @@ TEST_CASE("what others had a device do is summed up between its counter snapshot
   CHECK(DecodeDeltas<uint64_t>(others.first_head_ticks_delta(), 2) ==
         std::vector<uint64_t>{90, 300});
   CHECK(others.last_end_ticks_after(0) == 110);
-  CHECK(others.unit(0) == AXL_ENGINE_MATRIX);
+  CHECK(others.unit(0) == kMatrix);
   CHECK(others.commands(0) == 2);
   CHECK(others.held_ticks(0) == 210);
-  CHECK(others.stall_ticks_size() == 2 * AXL_NUM_STALLS);
-  CHECK(others.stall_ticks(AXL_STALL_SEMAPHORE) == 20);
+  CHECK(others.stall_ticks_size() == 2 * kStalls);
+  CHECK(others.stall_ticks(0) == 20);
   CHECK(others.commands(1) == 1);
   CHECK(f.Account().in == kCounterParts);
 }
 
 TEST_CASE("what others had in flight when the clock was set is distinguished from the rest") {
   Fixture f;
-  axl_record record = CommandRecord(9, 2, 1);
-  record.h.engine = AXL_ENGINE_MATRIX;
-  record.h.queue = 1;
-  const auto at = [&](uint64_t fetched, uint64_t start, uint64_t end) {
-    record.cmd.fetched = fetched, record.cmd.head = record.cmd.start = start, record.cmd.end = end;
-    record.cmd.stall[AXL_STALL_SEMAPHORE] = 0;
-    f.session.OnOthersRecord(3, record);
+  DeviceCommand command;
+  command.unit = kMatrix, command.queue = 1;
+  const auto at = [&](uint64_t fetched, uint64_t head, uint64_t end) {
+    command.fetched_ticks = fetched, command.head_ticks = head, command.end_ticks = end;
+    f.session.OnOthersCommand(3, command);
   };
   at(100'000, 100'010, 100'200);
-  axl_record event = {};
-  event.h = {AXL_REC_EVENT, 0xff, 0xff, 0xff, 0, 1000};
-  event.event.event = AXL_EV_CLOCK;
-  event.event.arg[0] = 1'000'000'000'000;
-  event.event.arg[1] = 100'300;
-  f.session.OnRecord(3, event);
+  DeviceEvent event = {proto::DeviceEventBatch::KIND_CLOCK, 0, 1000, 1'000'000'000'000, 100'300};
+  f.session.OnDeviceEvent(3, event);
   at(100'150, 100'210, 1'100);  // across
   at(1'110, 1'120, 1'200);
   at(1'210, 1'220, 1'300);
-  record.h.queue = 2;
+  command.queue = 2;
   at(100'160, 1'310, 1'400);  // has waited since
-  event.event.arg[1] = 0;     // another rate: ticks go on
-  f.session.OnRecord(3, event);
+  event.arg1 = 0;             // another rate: ticks go on
+  f.session.OnDeviceEvent(3, event);
   at(1'410, 1'420, 1'500);
   at(1'510, 1'520, 1'600);
   f.session.Finish(0);
@@ -327,13 +326,13 @@ TEST_CASE("the account balances whatever comes in") {
         f.session.OnHost({i, 1});
         break;
       case 6:
-        f.session.OnRecord(3, random(2) ? EventRecord() : CommandRecord(1, 0, 0));
+        f.session.OnDeviceEvent(random(2) ? 3 : 4, LinkEvent());
         break;
       case 7:
         if (random(100) == 0) {
           f.session.OnProcessEvent({i, 1 + random(6), 1, tid, random(2)});
         }
-        f.session.OnRecord(random(2) ? 3 : 4, CounterRecord(1, random(kCounterParts), 0, 0));
+        GivePart(&f.session, random(2) ? 3 : 4, 1, random(kCounterParts), 0);
         break;
     }
   }
@@ -347,8 +346,6 @@ TEST_CASE("the account balances whatever comes in") {
 // Each source's accounts end with what it gave to the session.
 TEST_CASE("the session counts each event that a source counts as given, once") {
   Fixture f;
-  axl_record event = EventRecord();
-  axl_clock_sample sample = {};
   f.session.OnApiBegin({});
   f.session.OnApiEnd({});
   f.session.OnApiCall({}, 0, 0);
@@ -357,10 +354,10 @@ TEST_CASE("the session counts each event that a source counts as given, once") {
   f.session.OnMark({});
   for (uint32_t tag = 0; tag < 5'000; ++tag) f.session.OnOpName(7, tag, f.session.Intern("op"));
   f.session.OnHost({});
-  f.session.OnRecord(3, event);
+  f.session.OnDeviceEvent(3, LinkEvent());
   f.session.OnCounters(3, {});
   f.session.OnLatch(3, {});
-  f.session.OnClock(3, sample);
+  f.session.OnClock(3, {});
   f.session.OnProcess(7, 7, 1);
   f.session.OnProcessEvent({});
   f.session.Finish(1'000);

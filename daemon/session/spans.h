@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/sources/source.h"
+#include "daemon/sources/events.h"
 
 namespace acceltrace::daemon {
 

@@ -14,6 +14,7 @@
 
 #include "daemon/permission.h"
 #include "daemon/sources/system_readers.h"
+#include "kmod/uapi/axl_counters.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -154,26 +155,40 @@ Result<std::vector<std::shared_ptr<AxlDevice>>> AxlDevice::OpenAll(
 
 std::string AxlDevice::pci_address() const { return info_.pci_name; }
 
-Status AxlDevice::ReadCounters(CounterRow* row) { return ReadCounters(info_.num_counters, row); }
+Status AxlDevice::ReadCounters(CounterSnapshot* snapshot) {
+  return ReadCounters(std::min<uint32_t>(info_.num_counters, AXL_NUM_COUNTERS), snapshot);
+}
 
-Status AxlDevice::LatchClock(CounterRow* row) { return ReadCounters(0, row); }
+Status AxlDevice::LatchClock(CounterSnapshot* latch) { return ReadCounters(0, latch); }
 
-Status AxlDevice::ReadCounters(uint32_t count, CounterRow* row) {
+Status AxlDevice::ReadCounters(uint32_t count, CounterSnapshot* snapshot) {
+  snapshot->values.assign(count, 0);
   axl_counters_read read = {};
-  read.values = reinterpret_cast<uintptr_t>(row->value);
-  read.count = std::min<uint32_t>(count, AXL_NUM_COUNTERS);
+  read.values = reinterpret_cast<uintptr_t>(snapshot->values.data());
+  read.count = count;
   if (Ioctl(fd_.get(), AXL_IOCTL_COUNTERS, &read) < 0) return IoctlError(name_, "reading counters");
-  row->ticks = read.device_ticks;
-  row->host_before_ns = static_cast<int64_t>(read.host_before_ns);
-  row->host_after_ns = static_cast<int64_t>(read.host_after_ns);
+  snapshot->ticks = read.device_ticks;
+  snapshot->host_before_ns = static_cast<int64_t>(read.host_before_ns);
+  snapshot->host_after_ns = static_cast<int64_t>(read.host_after_ns);
   return {};
 }
 
-Status AxlDevice::SampleClock(axl_clock_sample* sample) {
-  *sample = {};
-  if (Ioctl(fd_.get(), AXL_IOCTL_CLOCK_SAMPLE, sample) < 0) {
+Status AxlDevice::SampleClock(ClockSample* sample) {
+  axl_clock_sample read = {};
+  if (Ioctl(fd_.get(), AXL_IOCTL_CLOCK_SAMPLE, &read) < 0) {
     return IoctlError(name_, "sampling the clock");
   }
+  *sample = {};
+  sample->host_before_ns = static_cast<int64_t>(read.host_before_ns);
+  sample->host_after_ns = static_cast<int64_t>(read.host_after_ns);
+  sample->device_ticks = read.device_ticks;
+  sample->tsc_before = read.tsc_before;
+  sample->tsc_after = read.tsc_after;
+  sample->has_ptm = (read.flags & AXL_CLOCK_PTM) != 0;
+  if (!sample->has_ptm) return {};
+  sample->ptm_device_ticks = read.ptm_device_ticks;
+  sample->ptm_tsc = read.ptm_tsc;
+  sample->ptm_host_ns = static_cast<int64_t>(read.ptm_host_ns);
   return {};
 }
 
@@ -243,17 +258,18 @@ Result<AxlDevice::DriverRing> AxlDevice::OpenDriverRing(uint32_t max_log2_record
   return ring;
 }
 
-std::vector<axl_client> AxlDevice::Clients() {
+std::vector<DeviceClient> AxlDevice::Clients() {
   constexpr size_t kMost = 65536;
-  std::vector<axl_client> found;
+  std::vector<DeviceClient> found;
   axl_client rows[AXL_MAX_CLIENTS];
   axl_clients ask = {};
   do {
     ask.clients = reinterpret_cast<uintptr_t>(rows);
     ask.count = AXL_MAX_CLIENTS;
     if (Ioctl(fd_.get(), AXL_IOCTL_CLIENTS, &ask) < 0) break;
-    found.insert(found.end(), rows, rows + std::min<uint32_t>(ask.count, AXL_MAX_CLIENTS));
-    if (!found.empty()) ask.after = found.back().file;
+    const uint32_t count = std::min<uint32_t>(ask.count, AXL_MAX_CLIENTS);
+    for (uint32_t i = 0; i < count; ++i) found.push_back({rows[i].client, rows[i].pid});
+    if (count > 0) ask.after = rows[count - 1].file;
   } while (ask.count == AXL_MAX_CLIENTS && found.size() < kMost);
   return found;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/sources/source.h"
+#include "daemon/sources/device.h"
 #include "daemon/unique_fd.h"
 #include "kmod/uapi/axl.h"
 
@@ -33,10 +33,10 @@ class AxlDevice {
   std::string pci_address() const;
   int fd() const { return fd_.get(); }
 
-  Status ReadCounters(CounterRow* row);
+  Status ReadCounters(CounterSnapshot* snapshot);
   // The same of no counters: when the device latched them, and the bracket.
-  Status LatchClock(CounterRow* row);
-  Status SampleClock(axl_clock_sample* sample);
+  Status LatchClock(CounterSnapshot* latch);
+  Status SampleClock(ClockSample* sample);
 
   // The device-wide ring, mapped; fd() is readable when it is a quarter full. It is contiguous
   // memory for DMA: when there is not that much of it, a smaller ring. Errors: taken by another
@@ -59,13 +59,13 @@ class AxlDevice {
   void TraceJobsInFlight();
 
   // The files of the device that are open, as the driver knows them. Without the privilege none.
-  std::vector<axl_client> Clients();
+  std::vector<DeviceClient> Clients();
 
  private:
   AxlDevice(UniqueFd fd, std::string name, const axl_info& info)
       : fd_(std::move(fd)), name_(std::move(name)), info_(info) {}
 
-  Status ReadCounters(uint32_t count, CounterRow* row);
+  Status ReadCounters(uint32_t count, CounterSnapshot* snapshot);
 
   UniqueFd fd_;
   std::string name_;

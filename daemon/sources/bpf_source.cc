@@ -86,7 +86,7 @@ Status BpfSource::Impl::Load() {
   }
   ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.ring), OnRecord, this, nullptr));
   if (!ring) return Status::Error(std::string("cannot map the BPF ring: ") + strerror(errno));
-  const size_t bytes = ACT_MAX_DEVICES * AXL_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
+  const size_t bytes = ACT_MAX_DEVICES * ACT_MAX_CONTEXTS * 8;  // array values are 8 bytes apart
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                        bpf_map__fd(skeleton->maps.context_owner), 0);
   if (address == MAP_FAILED) return Status::Error("cannot map the BPF context table");
@@ -349,10 +349,13 @@ uint32_t BpfSource::fill_permille() const {
   return std::max({permille, impl_->rings.Filling(), provided});
 }
 
-int BpfSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.ring); }
+void BpfSource::LeaveJobs() { impl_->options.jobs = false; }
 
-int BpfSource::provider_wake_fd() const {
-  return impl_->providers == nullptr ? -1 : impl_->providers->wake_fd();
+WakeFd BpfSource::wake() const { return {bpf_map__fd(impl_->skeleton->maps.ring), WakeFd::kEdge}; }
+
+WakeFd BpfSource::provider_wake() const {
+  if (impl_->providers == nullptr) return {};
+  return {impl_->providers->wake_fd(), WakeFd::kOwnedEdge};
 }
 
 Status BpfSource::MayTrack(uint32_t pid) const {
@@ -420,14 +423,11 @@ uint64_t BpfSource::tracked_changes() const {
 
 int BpfSource::tracked_fd() const { return bpf_map__fd(impl_->skeleton->maps.tracked); }
 
-bool BpfSource::Wanted(uint32_t device, const axl_record& record) {
+bool BpfSource::Wanted(uint32_t device, uint32_t context, uint64_t correlation) {
   if (impl_->options.system_wide) return true;
-  uint64_t correlation = 0;
-  if (record.h.type == AXL_REC_CMD) correlation = record.cmd.correlation;
-  if (record.h.type == AXL_REC_JOB) correlation = record.job.correlation;
   if (correlation >> 32 != 0) return WantedClient(static_cast<uint32_t>(correlation >> 32));
-  if (record.h.context >= AXL_MAX_CONTEXTS) return true;  // it is about the whole device
-  const uint32_t* owner = impl_->ContextOwner(device, record.h.context);
+  if (context == kNoContext) return true;
+  const uint32_t* owner = impl_->ContextOwner(device, context);
   return owner != nullptr && __atomic_load_n(owner, __ATOMIC_RELAXED) != 0;
 }
 
@@ -446,17 +446,17 @@ bool BpfSource::WantedClient(uint32_t client) {
   return impl_->options.system_wide || impl_->ClientOwner(client) != 0;
 }
 
-void BpfSource::NoteClients(const std::vector<axl_client>& files) {
+void BpfSource::NoteClients(const std::vector<DeviceClient>& clients) {
   const int map = bpf_map__fd(impl_->skeleton->maps.clients);
-  for (const axl_client& file : files) {
-    if (file.pid == 0 || (!impl_->options.system_wide && !impl_->IsTracked(file.pid))) continue;
-    (void)bpf_map_update_elem(map, &file.client, &file.pid, BPF_NOEXIST);
+  for (const DeviceClient& each : clients) {
+    if (each.pid == 0 || (!impl_->options.system_wide && !impl_->IsTracked(each.pid))) continue;
+    (void)bpf_map_update_elem(map, &each.client, &each.pid, BPF_NOEXIST);
   }
 }
 
 uint32_t* BpfSource::Impl::ContextOwner(uint32_t device, uint32_t context) {
-  if (device >= ACT_MAX_DEVICES || context >= AXL_MAX_CONTEXTS) return nullptr;
-  char* slot = static_cast<char*>(owners.get()) + 8 * (device * AXL_MAX_CONTEXTS + context);
+  if (device >= ACT_MAX_DEVICES || context >= ACT_MAX_CONTEXTS) return nullptr;
+  char* slot = static_cast<char*>(owners.get()) + 8 * (device * ACT_MAX_CONTEXTS + context);
   return reinterpret_cast<uint32_t*>(slot);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/sources/device.h"
 #include "daemon/sources/provider_devices.h"
 #include "daemon/sources/source.h"
 
@@ -33,7 +34,7 @@ struct BpfOptions {
   bool run_stats = false;                  // have the kernel time the programs, which costs as well
 };
 
-class BpfSource : public Source {
+class BpfSource : public Source, public WorkOwners {
  public:
   // handler must outlive the source.
   BpfSource(BpfOptions options, EventHandler* handler);
@@ -49,13 +50,13 @@ class BpfSource : public Source {
   void Flush() override;
   void Stop() override;
 
-  // Becomes readable (edge-triggered) when the ring is a quarter full. It is also
-  // level-readable with a single record, so do not just poll it.
-  int wake_fd() const;
-  // Likewise for a ring of providers' tracepoints, for one poller alone; negative: there is none.
-  int provider_wake_fd() const;
-  // How full the fullest of its rings is now, in permille; from any thread, between Start and Stop.
-  uint32_t fill_permille() const;
+  // Before Start: the drivers' own rings have jobs and waits.
+  void LeaveJobs();
+
+  WakeFd wake() const override;
+  // Of the providers' tracepoints.
+  WakeFd provider_wake() const;
+  uint32_t fill_permille() const override;
 
   // How far the times of API events that came by shared memory may be off; 0 = none came.
   uint64_t api_bound_ns() const;
@@ -73,15 +74,11 @@ class BpfSource : public Source {
   // Grows before a process comes into that map, and now and then besides.
   uint64_t tracked_changes() const;
 
-  // Whether a device record belongs to the recording: by the client that the driver wrote into its
-  // correlation id, else by the process that last submitted to its context.
-  bool Wanted(uint32_t device, const axl_record& record);
-  // Whether a client of the driver is a recorded process's.
-  bool WantedClient(uint32_t client);
-  // Files that processes had open before they were recorded, as AXL_IOCTL_CLIENTS tells.
-  void NoteClients(const std::vector<axl_client>& files);
-  // A job of a wanted client on a context; pid: who submitted it, 0 = not known.
-  void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation);
+  bool Wanted(uint32_t device, uint32_t context, uint64_t correlation) override;
+  bool WantedClient(uint32_t client) override;
+  void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation) override;
+  // Clients that were there before their processes were recorded.
+  void NoteClients(const std::vector<DeviceClient>& clients);
 
   // What the kernel measured of the programs so far.
   struct BpfCost {

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "kmod/uapi/axl.h"
+#include "daemon/sources/events.h"
 
 namespace acceltrace::daemon {
 
@@ -73,10 +73,9 @@ class ClockWatch {
       : mask_(clock_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << clock_bits) - 1) {}
 
   // Learns from a sample how soon the clock wants the next one.
-  void Add(const axl_clock_sample& sample) {
-    const Point point = {static_cast<int64_t>(sample.host_before_ns + sample.host_after_ns) / 2,
-                         static_cast<int64_t>(sample.host_after_ns - sample.host_before_ns),
-                         sample.device_ticks};
+  void Add(const ClockSample& sample) {
+    const Point point = {(sample.host_before_ns + sample.host_after_ns) / 2,
+                         sample.host_after_ns - sample.host_before_ns, sample.device_ticks};
     if (points_ > 0 && point.host_ns - last_.host_ns < kMinBaselineNs) return;
     if (points_ >= 2) {
       const bool surprised = Surprising(point);

@@ -26,9 +26,9 @@ Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks, int64_t co
     noise = noise * 1664525 + 1013904223;
     const int64_t width_ns = noise >> 28 == 0 ? 20'000 : 600;
     const int64_t read_ns = now_ns + (noise >> 8) % static_cast<uint64_t>(width_ns);
-    axl_clock_sample sample = {};
-    sample.host_before_ns = static_cast<uint64_t>(now_ns);
-    sample.host_after_ns = static_cast<uint64_t>(now_ns + width_ns);
+    ClockSample sample;
+    sample.host_before_ns = now_ns;
+    sample.host_after_ns = now_ns + width_ns;
     sample.device_ticks = static_cast<uint64_t>(ticks(read_ns)) & mask;
     const uint64_t surprises = watch.surprises();
     watch.Add(sample);
@@ -132,7 +132,7 @@ TEST_CASE("latching has its price at the steady pace, and is not done at another
   CHECK(dear.Pause(100'000, 900'000) == 200 * kMs);
   // The very first held up.
   CHECK(ClockWatch(64).Pause(100'000, 80 * kMs) < 1000 * kMs);
-  axl_clock_sample sample = {};
+  ClockSample sample;
   // It stands still from the third on.
   for (const int64_t ticks : {0, 1, 1}) {
     sample.host_before_ns += static_cast<uint64_t>(100 * kMs);

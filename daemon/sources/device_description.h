@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an accelerator is called and made of, for the stream's Device packet.
-// The only place that translates axl's numbers into the stream's vocabulary.
+// Translates axl's numbers into the stream's vocabulary, as record_intake.cc does those of events.
 #ifndef DAEMON_SOURCES_DEVICE_DESCRIPTION_H_
 #define DAEMON_SOURCES_DEVICE_DESCRIPTION_H_
 

@@ -15,6 +15,7 @@
 #include "daemon/sources/driver_record.h"
 #include "daemon/sources/record_intake.h"
 #include "daemon/sources/ring_reader.h"
+#include "kmod/uapi/axl_counters.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/validate.h"
@@ -97,8 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   info.clock_bits = limits.clock_bits;
   session.OnDevice(DescribeDevice(info));
   RecordIntake intake(
-      0, limits, "device-ring",
-      [](uint32_t, const axl_record& record) { return record.h.queue != 9; }, &session);
+      0, limits, "device-ring", [](uint32_t context, uint64_t) { return context != 5; }, &session);
   uint64_t seen = 0;
   for (int step = 0; step < 64 && !input.empty(); ++step) {
     uint8_t change[4];

@@ -29,10 +29,8 @@ class DeviceSource : public Source {
   void Flush() override;
   void Stop() override;
 
-  // Readable when there is much to drain.
-  int wake_fd() const { return ring_->wake_fd(); }
-  // How full the ring is now; from any thread, between Start and Stop.
-  uint32_t fill_permille() const { return ring_->fill_permille(); }
+  WakeFd wake() const override { return {ring_->wake_fd(), WakeFd::kLevel}; }
+  uint32_t fill_permille() const override { return ring_->fill_permille(); }
 
  private:
   void ReportLoss(uint64_t count, const char* hop);

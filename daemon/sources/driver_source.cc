@@ -62,7 +62,7 @@ bool DriverSource::IsWanted(uint64_t correlation) {
   const auto client = static_cast<uint32_t>(correlation >> 32);
   if (client != 0 && client == wanted_client_) return true;
   if (foreign_clients_.Has(client)) return false;
-  if (!owner_.wanted(client)) {
+  if (owners_ != nullptr && !owners_->WantedClient(client)) {
     foreign_clients_.Add(client);
     return false;
   }
@@ -79,7 +79,9 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
   // Jobs come in runs of one client.
   const Use use = {context, static_cast<uint32_t>(job.correlation >> 32), job.h.pid};
   if (use != last_use_) {
-    owner_.used(context, job.h.pid, job.correlation);
+    if (owners_ != nullptr) {
+      owners_->NoteJob(device_->number(), context, job.h.pid, job.correlation);
+    }
     last_use_ = use;
   }
   handler_->OnJobOver(static_cast<int64_t>(job.submit_ns), static_cast<int64_t>(job.h.time_ns));

@@ -5,7 +5,6 @@
 #ifndef DAEMON_SOURCES_DRIVER_SOURCE_H_
 #define DAEMON_SOURCES_DRIVER_SOURCE_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,15 +22,9 @@ namespace acceltrace::daemon {
 
 class DriverSource : public Source {
  public:
-  struct Owner {
-    // Whether a client of the driver is one of a recorded process.
-    std::function<bool(uint32_t client)> wanted;
-    // Such a client had a job on a context. pid: who submitted it, 0 = not known.
-    std::function<void(uint32_t context, uint32_t pid, uint64_t correlation)> used;
-  };
-
-  DriverSource(std::shared_ptr<AxlDevice> device, Owner owner, EventHandler* handler)
-      : device_(std::move(device)), owner_(std::move(owner)), handler_(handler) {}
+  // owners: null = all jobs belong to the recording.
+  DriverSource(std::shared_ptr<AxlDevice> device, WorkOwners* owners, EventHandler* handler)
+      : device_(std::move(device)), owners_(owners), handler_(handler) {}
 
   // Errors: as AxlDevice::OpenDriverRing.
   Status Start() override;
@@ -43,9 +36,8 @@ class DriverSource : public Source {
   void Flush() override;
   void Stop() override;
 
-  // Readable when there is much to drain; and how much there is, from any thread.
-  int wake_fd() const { return ring_.fd.get(); }
-  uint32_t fill_permille() const { return reader_->FillPermille(); }
+  WakeFd wake() const override { return {ring_.fd.get(), WakeFd::kLevel}; }
+  uint32_t fill_permille() const override { return reader_->FillPermille(); }
 
  private:
   // A job's context, its client, and the process that submitted it.
@@ -62,7 +54,7 @@ class DriverSource : public Source {
   void Send(Rows* rows);
 
   std::shared_ptr<AxlDevice> device_;
-  Owner owner_;
+  WorkOwners* owners_;
   EventHandler* handler_;
   AxlDevice::DriverRing ring_;
   std::optional<RingReader> reader_;

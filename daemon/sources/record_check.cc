@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/record_check.h"
 
-#include <initializer_list>
-
 namespace acceltrace::daemon {
 namespace {
 
@@ -10,6 +8,7 @@ constexpr uint8_t kNone = 0xff;
 // A stall that is longer is recorded as this.
 constexpr uint32_t kMostStall = UINT32_MAX;
 
+// Of one time, or of several that are or-ed.
 const char* CheckTicks(uint64_t ticks, uint64_t mask) {
   return (ticks & ~mask) != 0 ? "a time is wider than the clock" : nullptr;
 }
@@ -29,8 +28,8 @@ const char* CheckCommand(const axl_rec_cmd& cmd, const RecordLimits& limits) {
   if (cmd.index >= AXL_MAX_JOB_COMMANDS) return "command index out of range";
   if (cmd.status > AXL_ST_CANCELED) return "unknown status";
   if (cmd.limiter > AXL_LIMIT_THROTTLE) return "unknown limiter";
-  for (uint64_t ticks : {cmd.fetched, cmd.head, cmd.start, cmd.end}) {
-    if (const char* wrong = CheckTicks(ticks, mask)) return wrong;
+  if (const char* wrong = CheckTicks(cmd.fetched | cmd.head | cmd.start | cmd.end, mask)) {
+    return wrong;
   }
   // No order, no length: the clock may have been set meanwhile, or have wrapped more than once.
   // The one difference that was not read twice is that of a command's head.
@@ -47,11 +46,9 @@ const char* CheckJob(const axl_rec_job& job, const RecordLimits& limits) {
   if (job.job == 0) return "a job without a number";
   if (job.commands > AXL_MAX_JOB_COMMANDS) return "too many commands in a job";
   if (job.status > AXL_ST_CANCELED) return "unknown status";
-  for (uint64_t ticks :
-       {job.doorbell, job.fetched, job.first_start, job.last_end, job.completion, job.irq}) {
-    if (const char* wrong = CheckTicks(ticks, mask)) return wrong;
-  }
-  return nullptr;
+  const uint64_t times =
+      job.doorbell | job.fetched | job.first_start | job.last_end | job.completion | job.irq;
+  return CheckTicks(times, mask);
 }
 
 const char* CheckCounters(const axl_rec_counters& counters, const RecordLimits& limits) {

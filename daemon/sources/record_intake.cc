@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "daemon/give_way.h"
+#include "daemon/sources/device.h"
 #include "libtrace/stream/lanes.h"
 
 namespace acceltrace::daemon {
@@ -12,12 +13,67 @@ namespace {
 
 constexpr size_t kStep = 128;  // some ten microseconds
 
+using EventKind = proto::DeviceEventBatch;
+
+// enum axl_event to DeviceEventBatch.Kind.
+uint32_t KindOf(uint32_t event) {
+  switch (event) {
+    case AXL_EV_LINK:
+      return EventKind::KIND_LINK;
+    case AXL_EV_CLOCK:
+      return EventKind::KIND_CLOCK;
+    case AXL_EV_THROTTLE:
+      return EventKind::KIND_THROTTLE;
+    case AXL_EV_ECC:
+      return EventKind::KIND_MEMORY_ERROR;
+    case AXL_EV_CTX_ERROR:
+      return EventKind::KIND_CONTEXT_ERROR;
+    case AXL_EV_RESET:
+      return EventKind::KIND_RESET;
+    default:
+      return EventKind::KIND_UNKNOWN;
+  }
+}
+
+DeviceEvent ToEvent(const axl_rec_event& event) {
+  return {KindOf(event.event), event.h.sequence, event.h.time,
+          event.arg[0],        event.arg[1],     event.arg[2]};
+}
+
+DeviceEvent ToEvent(const axl_rec_doorbell& doorbell) {
+  return {EventKind::KIND_DOORBELL, doorbell.h.sequence, doorbell.h.time, doorbell.tail,
+          doorbell.previous_tail,   doorbell.h.queue};
+}
+
+DeviceCommand ToCommand(const axl_rec_cmd& cmd) {
+  DeviceCommand command;
+  command.unit = cmd.h.engine;
+  command.queue = cmd.h.queue;
+  command.fetched_ticks = cmd.fetched;
+  command.head_ticks = cmd.head;
+  command.end_ticks = cmd.end;
+  command.bytes = cmd.bytes;
+  command.failed = cmd.status != AXL_ST_OK;
+  command.stall_ticks = cmd.stall;
+  return command;
+}
+
+// What WorkOwners asks about it. Records of commands and jobs are of their client.
+uint32_t ContextOf(const axl_record& record) {
+  return record.h.context < AXL_MAX_CONTEXTS ? record.h.context : WorkOwners::kNoContext;
+}
+
+uint64_t CorrelationOf(const axl_record& record) {
+  if (record.h.type == AXL_REC_CMD) return record.cmd.correlation;
+  return record.h.type == AXL_REC_JOB ? record.job.correlation : 0;
+}
+
 }  // namespace
 
 bool RecordIntake::AskWanted(const axl_record& record, uint32_t client) {
   axl_record copy = {};
   std::memcpy(&copy, &record, sizeof(copy));
-  if (foreign_clients_.Has(client) || !wanted_(device_, copy)) {
+  if (foreign_clients_.Has(client) || !wanted_(ContextOf(copy), CorrelationOf(copy))) {
     foreign_clients_.Add(client);
     ReportOther(copy);
     return false;
@@ -72,12 +128,21 @@ void RecordIntake::HandleOther(const axl_record& in_ring, uint8_t type) {
     ++bad_;
   } else if (record.h.type == AXL_REC_LOSS) {
     ReportLoss(record.loss);
-  } else if (wanted_(device_, record)) {
-    handler_->OnRecord(device_, record);
-  } else {
+  } else if (!wanted_(ContextOf(record), 0)) {
     ++foreign_;
-    handler_->OnOthersRecord(device_, record);
+  } else if (record.h.type == AXL_REC_COUNTERS) {
+    ReportCounters(record.counters);
+  } else {
+    handler_->OnDeviceEvent(
+        device_, record.h.type == AXL_REC_EVENT ? ToEvent(record.event) : ToEvent(record.doorbell));
   }
+}
+
+void RecordIntake::ReportCounters(const axl_rec_counters& record) {
+  uint64_t values[AXL_REC_COUNTERS_PER];  // __u64 is another type
+  std::copy_n(record.value, record.count, values);
+  handler_->OnCounterPart(device_, {record.h.time, record.sample, record.first,
+                                    std::span<const uint64_t>(values, record.count)});
 }
 
 // A command or job of a process that is not recorded, as it was when it was asked about.
@@ -87,7 +152,7 @@ void RecordIntake::ReportOther(const axl_record& record) {
     return;
   }
   ++foreign_;
-  handler_->OnOthersRecord(device_, record);
+  if (record.h.type == AXL_REC_CMD) handler_->OnOthersCommand(device_, ToCommand(record.cmd));
 }
 
 void RecordIntake::Flush() {

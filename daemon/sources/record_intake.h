@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a device recorded, on its way from the ring to blocks and events: sorted by kind, by whose
-// it is, and checked. It knows neither the ring nor the device.
+// it is, and checked. It knows neither the ring nor the device, and nothing after it knows axl's
+// records.
 #ifndef DAEMON_SOURCES_RECORD_INTAKE_H_
 #define DAEMON_SOURCES_RECORD_INTAKE_H_
 
 #include <functional>
 #include <string>
 
+#include "daemon/sources/events.h"
 #include "daemon/sources/foreign_clients.h"
 #include "daemon/sources/record_rows.h"
-#include "daemon/sources/source.h"
 
 namespace acceltrace::daemon {
 
 class RecordIntake {
  public:
-  // Whether a record belongs to the recording. Within one call of Handle it is asked about
-  // each client once, as long as there are few.
-  using Filter = std::function<bool(uint32_t device, const axl_record&)>;
+  // Whether work belongs to the recording, as WorkOwners::Wanted(). Within one call of Handle it is
+  // asked about each client once, as long as there are few.
+  using Filter = std::function<bool(uint32_t context, uint64_t correlation)>;
 
   RecordIntake(uint32_t device, const RecordLimits& limits, std::string loss_hop, Filter wanted,
                EventHandler* handler)
@@ -52,6 +53,7 @@ class RecordIntake {
   }
   bool AskWanted(const axl_record& record, uint32_t client);
   void ReportOther(const axl_record& record);
+  void ReportCounters(const axl_rec_counters& record);
   template <typename Rows>
   void Send(Rows* rows);
   void ReportLoss(const axl_rec_loss& record);

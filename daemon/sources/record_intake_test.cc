@@ -19,9 +19,7 @@ using stream::DecodeDeltas;
 struct Fixture {
   CollectingHandler handler;
   RecordIntake intake{3, TestLimits(), "device-ring",
-                      [](uint32_t, const axl_record& record) {
-                        return record.h.type != AXL_REC_CMD || record.cmd.correlation >> 32 != 5;
-                      },
+                      [](uint32_t, uint64_t correlation) { return correlation >> 32 != 5; },
                       &handler};
   void Handle(const std::vector<axl_record>& records) {
     intake.Handle(records.data(), records.size());
@@ -79,7 +77,7 @@ TEST_CASE("a wait longer than a narrow clock is known from its stall") {
   RecordLimits limits = TestLimits();
   limits.clock_bits = 24;
   RecordIntake narrow(
-      3, limits, "device-ring", [](uint32_t, const axl_record&) { return true; }, &f.handler);
+      3, limits, "device-ring", [](uint32_t, uint64_t) { return true; }, &f.handler);
   axl_record record = CommandRecord(9, 0, 1);
   record.cmd.stall[AXL_STALL_SEMAPHORE] += 2 << 24;
   narrow.Handle(&record, 1);
@@ -106,26 +104,52 @@ TEST_CASE("jobs: no interrupt is distinguished from one at the doorbell") {
 
 TEST_CASE("records of other processes are counted, losses reported, the rest handed on") {
   Fixture f;
-  axl_record foreign = CommandRecord(1, 0, 1), loss = {};
-  foreign.cmd.correlation = 5ULL << 32;
+  axl_record foreign = CommandRecord(1, 0, 1), others_job = JobRecord(1, 1), loss = {};
+  foreign.cmd.correlation = others_job.job.correlation = 5ULL << 32;
   loss.h = {AXL_REC_LOSS, 0xff, 0xff, 0xff, 2, 50};
   loss.loss.lost = 12;
   axl_record unknown = {};
   unknown.h.type = 99;
-  f.Handle({CommandRecord(1, 0, 0), foreign, loss, CounterRecord(1, 0, 7, 3), unknown});
+  f.Handle({CommandRecord(1, 0, 0), foreign, others_job, loss, CounterRecord(1, 0, 7, 3), unknown});
   CHECK(f.intake.waiting() == 1);
   f.intake.Flush();
   CHECK(f.intake.waiting() == 0);
-  CHECK(f.intake.foreign() == 1);
+  CHECK(f.intake.foreign() == 2);
   REQUIRE(f.handler.others.size() == 1);
-  CHECK(f.handler.others[0].cmd.correlation == 5ULL << 32);
+  CHECK(f.handler.others[0].unit == AXL_ENGINE_MATRIX);
+  CHECK(f.handler.others[0].head_ticks == foreign.cmd.head);
+  CHECK(f.handler.others[0].end_ticks == foreign.cmd.end);
   CHECK(f.intake.loss_records() == 1);
   CHECK(f.intake.loss_dated() == 12);
   CHECK(f.intake.bad() == 1);
-  CHECK(f.handler.records.size() == 1);
+  REQUIRE(f.handler.counter_parts.size() == 1);
+  CHECK(f.handler.counter_parts[0].snapshot == 1);
+  CHECK(f.handler.counter_parts[0].first == 0);
   REQUIRE(f.handler.losses.size() == 1);
   CHECK(f.handler.losses[0].count == 12);
   CHECK(stream::Rows(f.Batch(0)) == 1);
+}
+
+TEST_CASE("events of the device and doorbells have one form") {
+  Fixture f;
+  axl_record event = {}, doorbell = {};
+  event.h = {AXL_REC_EVENT, 0xff, 0xff, 0xff, 4, 50};
+  event.event.event = AXL_EV_ECC;
+  event.event.arg[0] = 7, event.event.arg[1] = 1;
+  doorbell.h = {AXL_REC_DOORBELL, 0xff, 3, 0, 5, 60};
+  doorbell.doorbell.tail = 9, doorbell.doorbell.previous_tail = 8;
+  f.Handle({event, doorbell});
+  REQUIRE(f.handler.device_events.size() == 2);
+  const DeviceEvent &first = f.handler.device_events[0], &second = f.handler.device_events[1];
+  CHECK(first.kind == proto::DeviceEventBatch::KIND_MEMORY_ERROR);
+  CHECK(first.record == 4);
+  CHECK(first.ticks == 50);
+  CHECK(first.arg0 == 7);
+  CHECK(first.arg1 == 1);
+  CHECK(second.kind == proto::DeviceEventBatch::KIND_DOORBELL);
+  CHECK(second.arg0 == 9);
+  CHECK(second.arg1 == 8);
+  CHECK(second.arg2 == 3);
 }
 
 // Mostly sound, with now and then a field of its own.

@@ -14,7 +14,7 @@ constexpr int kLatches = 4;
 }  // namespace
 
 bool SampleSource::SampleClock() {
-  axl_clock_sample sample;
+  ClockSample sample;
   if (!device_->SampleClock(&sample).ok() || sample.host_after_ns < sample.host_before_ns) {
     ++failed_;
     return false;
@@ -28,13 +28,13 @@ bool SampleSource::SampleClock() {
 // A posted write latches the clock, a read fetches it. The write is often on its way for a
 // shorter time than a read's request, and bounds the clock from that side (docs/clocks.md).
 bool SampleSource::LatchClock() {
-  CounterRow row;
-  if (!device_->LatchClock(&row).ok() || row.host_after_ns < row.host_before_ns) {
+  CounterSnapshot latch;
+  if (!device_->LatchClock(&latch).ok() || latch.host_after_ns < latch.host_before_ns) {
     ++failed_;
     return false;
   }
   ++taken_;
-  handler_->OnLatch(device_->number(), row);
+  handler_->OnLatch(device_->number(), latch);
   return true;
 }
 
@@ -55,13 +55,13 @@ bool SampleSource::Tick(bool latch) {
 }
 
 void SampleSource::SampleCounters() {
-  CounterRow row;
-  if (!device_->ReadCounters(&row).ok() || row.host_after_ns < row.host_before_ns) {
+  CounterSnapshot snapshot;
+  if (!device_->ReadCounters(&snapshot).ok() || snapshot.host_after_ns < snapshot.host_before_ns) {
     ++failed_;
     return;
   }
   ++taken_;
-  handler_->OnCounters(device_->number(), row);
+  handler_->OnCounters(device_->number(), snapshot);
 }
 
 void SampleSource::Burst() {
@@ -73,14 +73,14 @@ void SampleSource::Burst() {
 
 Status SampleSource::Start() {
   // The first sample shows whether the device answers at all.
-  axl_clock_sample sample;
+  ClockSample sample;
   if (clocks_) {
     if (Status status = device_->SampleClock(&sample); !status.ok()) return status;
     handler_->OnProbe("clock:" + device_->name(), true, "");
   }
-  CounterRow row;
+  CounterSnapshot snapshot;
   if (counters_) {
-    if (Status status = device_->ReadCounters(&row); !status.ok()) return status;
+    if (Status status = device_->ReadCounters(&snapshot); !status.ok()) return status;
     handler_->OnProbe("counters:" + device_->name(), true, "");
   }
   return {};

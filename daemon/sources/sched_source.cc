@@ -306,6 +306,8 @@ void SchedSource::Stop() {
   for (const Hop& hop : Hops()) impl_->handler->OnHop(hop);
 }
 
-int SchedSource::wake_fd() const { return bpf_map__fd(impl_->skeleton->maps.sched_ring); }
+WakeFd SchedSource::wake() const {
+  return {bpf_map__fd(impl_->skeleton->maps.sched_ring), WakeFd::kEdge};
+}
 
 }  // namespace acceltrace::daemon

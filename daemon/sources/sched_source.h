@@ -36,8 +36,7 @@ class SchedSource : public Source {
   void Flush() override;
   void Stop() override;
 
-  // Becomes readable (edge-triggered) when its ring is a quarter full.
-  int wake_fd() const;
+  WakeFd wake() const override;
 
  private:
   struct Impl;

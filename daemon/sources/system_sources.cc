@@ -40,15 +40,15 @@ constexpr SampledOfDevices kSampledOfDevices[] = {
 
 }  // namespace
 
-std::vector<StartedSource> StartSystemSources(const SystemOptions& options, EventHandler* handler) {
-  std::vector<StartedSource> started;
+std::vector<std::unique_ptr<Source>> StartSystemSources(const SystemOptions& options,
+                                                        EventHandler* handler) {
+  std::vector<std::unique_ptr<Source>> started;
   const auto start = [&](const char* name, std::unique_ptr<Source> source) {
     if (Status status = source->Start(); !status.ok()) {
       handler->OnProbe(name, false, status.message());
-      return false;
+    } else {
+      started.push_back(std::move(source));
     }
-    started.push_back({std::move(source), -1});
-    return true;
   };
   // Before the scheduler's, whose tracepoints they would fire.
   uint32_t first_counter = 1;
@@ -85,9 +85,7 @@ std::vector<StartedSource> StartSystemSources(const SystemOptions& options, Even
     sched.tracked_fd = options.tracked_fd;
     sched.owner = options.owner;
     sched.since_ns = options.since_ns;
-    auto source = std::make_unique<SchedSource>(std::move(sched), handler);
-    const SchedSource& running = *source;
-    if (start("sched", std::move(source))) started.back().wake_fd = running.wake_fd();
+    start("sched", std::make_unique<SchedSource>(std::move(sched), handler));
   }
   return started;
 }

@@ -31,13 +31,9 @@ struct SystemOptions {
   std::vector<std::pair<uint32_t, std::string>> devices;
 };
 
-struct StartedSource {
-  std::unique_ptr<Source> source;
-  int wake_fd = -1;
-};
-
 // Those that can be had here. One that cannot is a probe that is not attached, with the reason.
-std::vector<StartedSource> StartSystemSources(const SystemOptions& options, EventHandler* handler);
+std::vector<std::unique_ptr<Source>> StartSystemSources(const SystemOptions& options,
+                                                        EventHandler* handler);
 
 }  // namespace acceltrace::daemon
 

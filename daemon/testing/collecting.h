@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/session/packet_output.h"
-#include "daemon/sources/source.h"
+#include "daemon/sources/events.h"
 
 namespace acceltrace::daemon {
 
@@ -44,7 +44,10 @@ class CollectingHandler : public EventHandler {
   void OnDevice(const proto::Device& device) override { devices.push_back(device); }
   void OnProcess(uint32_t, uint32_t tid, uint32_t name) override { threads[tid] = name; }
   void OnProcessEvent(const ProcessEvent& event) override { process_events.push_back(event); }
-  void OnOthersRecord(uint32_t, const axl_record& record) override { others.push_back(record); }
+  void OnOthersCommand(uint32_t, const DeviceCommand& command) override {
+    others.push_back(command);
+    others.back().stall_ticks = {};
+  }
   void OnOpName(uint32_t, uint32_t tag, uint32_t name) override { op_names[tag] = name; }
   void OnApiBegin(const ApiBegin& event) override { begins.push_back(event); }
   void OnApiEnd(const ApiEnd& event) override { ends.push_back(event); }
@@ -52,13 +55,19 @@ class CollectingHandler : public EventHandler {
   void OnRangePop(const RangePop& event) override { pops.push_back(event); }
   void OnMark(const RangePush& event) override { marks.push_back(event); }
   void OnHost(const HostEvent& event) override { hosts.push_back(event); }
-  void OnRecord(uint32_t, const axl_record& record) override { records.push_back(record); }
+  void OnDeviceEvent(uint32_t, const DeviceEvent& event) override {
+    device_events.push_back(event);
+  }
+  void OnCounterPart(uint32_t, const CounterPart& part) override {
+    counter_parts.push_back(part);
+    counter_parts.back().values = {};
+  }
   void OnBlock(proto::Packet* block, int64_t, uint32_t, uint64_t) override {
     blocks.push_back(std::move(*block));
   }
-  void OnCounters(uint32_t, const CounterRow& row) override { counters.push_back(row); }
-  void OnClock(uint32_t, const axl_clock_sample& sample) override { clocks.push_back(sample); }
-  void OnLatch(uint32_t, const CounterRow& row) override { latches.push_back(row); }
+  void OnCounters(uint32_t, const CounterSnapshot& row) override { counters.push_back(row); }
+  void OnClock(uint32_t, const ClockSample& sample) override { clocks.push_back(sample); }
+  void OnLatch(uint32_t, const CounterSnapshot& row) override { latches.push_back(row); }
   void OnLoss(const Loss& loss) override { losses.push_back(loss); }
   void OnHop(const Hop& hop) override { hops.push_back(hop); }
   void OnBpfCost(uint64_t, uint64_t) override {}
@@ -74,10 +83,12 @@ class CollectingHandler : public EventHandler {
   std::vector<RangePush> pushes, marks;
   std::vector<RangePop> pops;
   std::vector<HostEvent> hosts;
-  std::vector<axl_record> records, others;
+  std::vector<DeviceEvent> device_events;
+  std::vector<CounterPart> counter_parts;  // without values
+  std::vector<DeviceCommand> others;       // without stalls
   std::vector<proto::Packet> blocks;
-  std::vector<CounterRow> counters, latches;
-  std::vector<axl_clock_sample> clocks;
+  std::vector<CounterSnapshot> counters, latches;
+  std::vector<ClockSample> clocks;
   std::vector<Loss> losses;
   std::vector<Hop> hops;
 };

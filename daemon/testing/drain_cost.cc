@@ -73,7 +73,7 @@ int Main(int argc, char** argv) {
   if (!reader.ok()) return 1;
   CountingHandler handler;
   RecordIntake intake(
-      0, TestLimits(), "device-ring", [](uint32_t, const axl_record&) { return true; }, &handler);
+      0, TestLimits(), "device-ring", [](uint32_t, uint64_t) { return true; }, &handler);
   const auto drain = [&] {
     header->produced += kRecords;
     do {
