@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # acceltraced: BPF object, its skeleton, the daemon, its tests.
-DAEMON_SRCS := $(foreach d,daemon daemon/sources daemon/session daemon/sink daemon/service,$(call folder-srcs,$(d)))
+DAEMON_SOURCES := $(addprefix daemon/sources/,common api axl system provider bpf)
+DAEMON_SRCS := $(foreach d,daemon daemon/base $(DAEMON_SOURCES) daemon/session daemon/sink daemon/service,$(call folder-srcs,$(d)))
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lzstd -lpthread
 # A privileged process carries no more than it needs: libtrace/stream's objects
 # instead of the whole library.
@@ -12,51 +13,46 @@ BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 # The multiarch folder has asm/types.h, which clang does not search by default.
 BPF_CFLAGS := -g -O2 -Wall $(WERROR_CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -I. \
 	-idirafter /usr/include/$(shell $(CC) -dumpmachine)
-TRACER_BPF := $(OBJ)/daemon/bpf/tracer.bpf.o
-TRACER_SKEL := $(BUILD)/gen/daemon/bpf/tracer.skel.h
-
-$(TRACER_BPF): daemon/bpf/tracer.bpf.c $(wildcard daemon/bpf/*.h)
-	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
-$(TRACER_SKEL): $(TRACER_BPF)
-	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name tracer_bpf >$@
-
-# Another object for each source on the kernel's own tracepoints.
+# One object for calls, drivers and processes, another for each source on the kernel's tracepoints.
 .PRECIOUS: $(OBJ)/daemon/bpf/%.bpf.o $(BUILD)/gen/daemon/bpf/%.skel.h
 $(OBJ)/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
 	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
 $(BUILD)/gen/daemon/bpf/%.skel.h: $(OBJ)/daemon/bpf/%.bpf.o
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
-$(OBJ)/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
-$(OBJ)/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
-
-# Whoever includes bpf_source_impl.h.
-$(OBJ)/daemon/sources/bpf_source.o $(OBJ)/daemon/sources/bpf_attach.o: $(TRACER_SKEL)
+# $(call skeletons,FOLDER OF OBJECTS): which of them include a skeleton.
+define skeletons
+$(patsubst %,$(1)/daemon/sources/bpf/%.o,bpf_source bpf_attach): $(BUILD)/gen/daemon/bpf/tracer.skel.h
+$(1)/daemon/sources/system/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
+$(1)/daemon/sources/system/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+endef
+$(eval $(call skeletons,$(OBJ)))
 
 $(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(PROTO_O)))
 ALL += $(BUILD)/bin/acceltraced
 
-# Each folder's *_test.cc as one binary; they need no device and no privilege, or
+# *_test.cc as one binary for some folders; they need no device and no privilege, or
 # skip what does.
 DAEMON_PARTS := $(filter-out daemon/main.cc,$(DAEMON_SRCS)) $(DAEMON_STREAM)
 define daemon-test
 UNIT_TESTS += $(BUILD)/test/unit-$(1)
-$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(DAEMON_PARTS),-lprotobuf $(DAEMON_LIBS),$(PROTO_O))
+$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(addsuffix /*_test.cc,$(2))) tests/catch_main.cc $(DAEMON_PARTS),-lprotobuf $(DAEMON_LIBS),$(PROTO_O))
 endef
-$(eval $(call daemon-test,daemon,daemon))
-$(eval $(call daemon-test,daemon-sources,daemon/sources))
+$(eval $(call daemon-test,daemon,daemon daemon/base))
+$(eval $(call daemon-test,daemon-sources,$(DAEMON_SOURCES)))
 $(eval $(call daemon-test,daemon-session,daemon/session))
 $(eval $(call daemon-test,daemon-sink,daemon/sink))
 $(eval $(call daemon-test,daemon-service,daemon/service))
 
-DAEMON_FUZZ_PARTS := daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc \
-	daemon/sources/record_intake.cc daemon/sources/transpose.cc \
-	daemon/sources/driver_record.cc daemon/sources/host_info.cc \
-	daemon/sources/device_description.cc daemon/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
-$(eval $(call fuzzer,device_ring,daemon/sources/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
-$(eval $(call fuzzer,provider_ring,daemon/sources/provider_ring_fuzz.cc daemon/sources/provider_events.cc))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/privileges.cc daemon/work_log.cc daemon/sources/host_info.cc daemon/sources/system_names.cc,-lcap))
-$(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/quantities.cc))
-$(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/quantities.cc))
+# From the ring to blocks.
+DAEMON_RING_PARTS := $(patsubst %,daemon/sources/axl/%.cc,ring_reader record_check record_rows record_intake transpose) \
+	daemon/base/host_info.cc
+DAEMON_FUZZ_PARTS := $(DAEMON_RING_PARTS) $(patsubst %,daemon/sources/axl/%.cc,driver_record device_description) \
+	daemon/base/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
+$(eval $(call fuzzer,device_ring,daemon/sources/axl/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
+$(eval $(call fuzzer,provider_ring,daemon/sources/provider/provider_ring_fuzz.cc daemon/sources/provider/provider_events.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/base/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/base/privileges.cc daemon/base/work_log.cc daemon/base/host_info.cc daemon/sources/system/system_names.cc,-lcap))
+$(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/base/quantities.cc))
+$(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/base/quantities.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))
@@ -78,9 +74,9 @@ $(BUILD)/test/axl-api-app: $(call objs,daemon/testing/api_app.cc) $(BUILD)/lib/l
 OBJS += $(call objs,daemon/testing/api_app.cc)
 TESTS += $(BUILD)/test/axl-api-app
 # For tests/vm/identity.sh.
-$(BUILD)/test/axl-identity-app: $(call objs,daemon/testing/identity_app.cc) $(BUILD)/lib/libaxl.so
+$(BUILD)/test/axl-identity-app: $(call objs,daemon/testing/axl/identity_app.cc) $(BUILD)/lib/libaxl.so
 	$(call say,LINK,$@)$(call anew,$(CXX) $(LDFLAGS) $(linked) -o $$t $(filter %.o,$^) -L$(BUILD)/lib -laxl -lpthread)
-OBJS += $(call objs,daemon/testing/identity_app.cc)
+OBJS += $(call objs,daemon/testing/axl/identity_app.cc)
 TESTS += $(BUILD)/test/axl-identity-app
 # For daemon/testing/stacks_test.py.
 build-id := -Wl,--build-id=sha1
@@ -91,7 +87,7 @@ OBJS += $(call objs,daemon/testing/stack_app.cc)
 TESTS += $(BUILD)/test/axl-stack-app
 
 # The rings of API events: against each other under the thread sanitizer, and against hostile memory.
-RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
+RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
 RING_STRESS_OBJS := $(patsubst %.cc,$(OBJ)/tsan/%.o,$(RING_STRESS))
 # protobuf's messages have other members under that macro, which its library was built without.
 $(OBJ)/tsan/%.o: %.cc | $(PROTO_H)
@@ -102,9 +98,7 @@ OBJS += $(RING_STRESS_OBJS)
 TESTS += $(BUILD)/test/host-ring-stress
 # The service with its recordings, sessions and sinks, and clients of all kinds.
 SERVICE_STRESS_OBJS := $(patsubst %.cc,$(OBJ)/tsan/%.o,$(sort daemon/testing/service_stress.cc $(DAEMON_PARTS)))
-$(foreach part,bpf_source bpf_attach,$(OBJ)/tsan/daemon/sources/$(part).o): $(TRACER_SKEL)
-$(OBJ)/tsan/daemon/sources/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
-$(OBJ)/tsan/daemon/sources/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
+$(eval $(call skeletons,$(OBJ)/tsan))
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS) $(FMT_LIB))
 OBJS += $(SERVICE_STRESS_OBJS)
@@ -112,13 +106,13 @@ OBJS += $(SERVICE_STRESS_OBJS)
 .PHONY: check-tsan
 check-tsan: $(BUILD)/test/host-service-stress
 	$(Q)$<
-$(eval $(call fuzzer,api_ring,daemon/sources/api_ring_fuzz.cc daemon/sources/api_ring_reader.cc))
+$(eval $(call fuzzer,api_ring,daemon/sources/api/api_ring_fuzz.cc daemon/sources/api/api_ring_reader.cc))
 # For tests/bench/collection: instructions from ring to block.
-$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/drain_cost.cc daemon/sources/ring_reader.cc daemon/sources/record_check.cc daemon/sources/record_rows.cc daemon/sources/transpose.cc daemon/sources/record_intake.cc daemon/sources/host_info.cc $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
+$(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/axl/drain_cost.cc $(DAEMON_RING_PARTS) $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-drain-cost
 # For tests/bench/service: what a block costs on its way to the file.
 $(eval $(call program,$(BUILD)/test/axl-write-cost,daemon/testing/write_cost.cc,-luring))
 TESTS += $(BUILD)/test/axl-write-cost
 # For tests/bench/collection: what one look of each source costs that is read from /proc and /sys.
-$(eval $(call program,$(BUILD)/test/axl-look-cost,daemon/testing/look_cost.cc daemon/sources/system_readers.cc))
+$(eval $(call program,$(BUILD)/test/axl-look-cost,daemon/testing/look_cost.cc daemon/sources/system/system_readers.cc daemon/base/text_files.cc))
 TESTS += $(BUILD)/test/axl-look-cost

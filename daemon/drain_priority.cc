@@ -14,9 +14,9 @@
 #include <charconv>
 #include <cstring>
 
-#include "daemon/give_way.h"
-#include "daemon/privileges.h"
-#include "daemon/sources/host_info.h"
+#include "daemon/base/give_way.h"
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
 
 namespace acceltrace::daemon {
 namespace {

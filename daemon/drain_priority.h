@@ -22,9 +22,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/idle_helper.h"
-#include "daemon/unique_fd.h"
-#include "daemon/work_log.h"
+#include "daemon/base/idle_helper.h"
+#include "daemon/base/unique_fd.h"
+#include "daemon/base/work_log.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {

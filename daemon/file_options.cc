@@ -3,8 +3,8 @@
 // Options of recordings that have several files.
 #include <charconv>
 
+#include "daemon/base/quantities.h"
 #include "daemon/options.h"
-#include "daemon/quantities.h"
 #include "libtrace/stream/part_name.h"
 
 namespace acceltrace::daemon {

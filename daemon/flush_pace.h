@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "daemon/sources/clock_watch.h"
+#include "daemon/sources/common/clock_watch.h"
 
 namespace acceltrace::daemon {
 

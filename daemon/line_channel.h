@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/unique_fd.h"
+#include "daemon/base/unique_fd.h"
 
 namespace acceltrace::daemon {
 

@@ -3,9 +3,9 @@
 // acceltraced.
 #include <cstdio>
 
+#include "daemon/base/say.h"
 #include "daemon/options.h"
 #include "daemon/private_mode.h"
-#include "daemon/say.h"
 #include "daemon/service/config.h"
 #include "daemon/service/service.h"
 #include "libtrace/stream/descriptor.h"

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "daemon/quantities.h"
-#include "daemon/sources/system_names.h"
+#include "daemon/base/quantities.h"
+#include "daemon/sources/system/system_names.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/options.h"
 
-#include "daemon/quantities.h"
+#include "daemon/base/quantities.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

@@ -17,11 +17,11 @@
 #include <memory>
 #include <optional>
 
+#include "daemon/base/privileges.h"
+#include "daemon/base/say.h"
 #include "daemon/line_channel.h"
 #include "daemon/outputs.h"
-#include "daemon/privileges.h"
 #include "daemon/recorder.h"
-#include "daemon/say.h"
 #include "daemon/service/share.h"
 #include "daemon/signals.h"
 #include "daemon/unix_socket.h"

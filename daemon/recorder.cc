@@ -9,11 +9,11 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
-#include "daemon/give_way.h"
-#include "daemon/privileges.h"
-#include "daemon/sources/clock_watch.h"
-#include "daemon/sources/host_info.h"
-#include "daemon/sources/system_names.h"
+#include "daemon/base/give_way.h"
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
+#include "daemon/sources/common/clock_watch.h"
+#include "daemon/sources/system/system_names.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {

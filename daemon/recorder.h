@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
+#include "daemon/base/work_log.h"
 #include "daemon/drain_priority.h"
 #include "daemon/flush_pace.h"
 #include "daemon/options.h"
@@ -17,13 +19,11 @@
 #include "daemon/session/session.h"
 #include "daemon/sink/part.h"
 #include "daemon/sink/router.h"
-#include "daemon/sources/bpf_source.h"
-#include "daemon/sources/calibration.h"
-#include "daemon/sources/device.h"
-#include "daemon/sources/provider_devices.h"
-#include "daemon/sources/system_sources.h"
-#include "daemon/unique_fd.h"
-#include "daemon/work_log.h"
+#include "daemon/sources/bpf/bpf_source.h"
+#include "daemon/sources/common/calibration.h"
+#include "daemon/sources/common/device.h"
+#include "daemon/sources/provider/provider_devices.h"
+#include "daemon/sources/system/system_sources.h"
 
 namespace acceltrace::daemon {
 

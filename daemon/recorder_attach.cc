@@ -14,11 +14,11 @@
 
 #include "daemon/bpf/records.h"
 #include "daemon/recorder.h"
-#include "daemon/sources/axl_devices.h"
-#include "daemon/sources/host_waits.h"
-#include "daemon/sources/pci.h"
-#include "daemon/sources/provider_devices.h"
-#include "daemon/sources/system_sources.h"
+#include "daemon/sources/axl/axl_devices.h"
+#include "daemon/sources/common/pci.h"
+#include "daemon/sources/provider/provider_devices.h"
+#include "daemon/sources/system/host_waits.h"
+#include "daemon/sources/system/system_sources.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "daemon/base/host_info.h"
 #include "daemon/recorder.h"
-#include "daemon/sources/host_info.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/sources/source.h"
+#include "daemon/sources/common/source.h"
 
 namespace acceltrace::daemon {
 

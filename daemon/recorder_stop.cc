@@ -3,8 +3,8 @@
 // The end of a recording: what is on its way still comes, then the accounts and the summary.
 #include <algorithm>
 
+#include "daemon/base/host_info.h"
 #include "daemon/recorder.h"
-#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 

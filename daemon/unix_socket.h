@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/unique_fd.h"
+#include "daemon/base/unique_fd.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {

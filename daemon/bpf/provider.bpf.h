@@ -2,7 +2,7 @@
 /*
  * A program on the submission tracepoints of providers, used when all processes are recorded: it
  * reports a process at its first submission. The submissions themselves are read by perf events
- * (daemon/sources/provider_tracepoints.h).
+ * (daemon/sources/provider/provider_tracepoints.h).
  */
 #ifndef DAEMON_BPF_PROVIDER_BPF_H_
 #define DAEMON_BPF_PROVIDER_BPF_H_

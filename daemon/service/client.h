@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/service/file_intake.h"
-#include "daemon/unique_fd.h"
 #include "daemon/unix_socket.h"
 #include "libtrace/stream/result.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/privileges.h"
 #include "daemon/outputs.h"
-#include "daemon/privileges.h"
 
 namespace acceltrace::daemon {
 

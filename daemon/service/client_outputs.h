@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/options.h"
 #include "daemon/service/client.h"
-#include "daemon/unique_fd.h"
 #include "libtrace/stream/output.h"
 #include "libtrace/stream/result.h"
 

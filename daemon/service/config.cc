@@ -14,8 +14,8 @@
 #include <cstring>
 #include <set>
 
-#include "daemon/quantities.h"
-#include "daemon/unique_fd.h"
+#include "daemon/base/quantities.h"
+#include "daemon/base/unique_fd.h"
 #include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::daemon {

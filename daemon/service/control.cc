@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "daemon/quantities.h"
-#include "daemon/sources/system_names.h"
+#include "daemon/base/quantities.h"
+#include "daemon/sources/system/system_names.h"
 
 namespace acceltrace::daemon {
 namespace {

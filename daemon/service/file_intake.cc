@@ -19,9 +19,9 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
 #include "daemon/options.h"
-#include "daemon/privileges.h"
-#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {

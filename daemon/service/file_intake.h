@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/unique_fd.h"
+#include "daemon/base/unique_fd.h"
 
 namespace acceltrace::daemon {
 

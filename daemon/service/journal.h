@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/unique_fd.h"
+#include "daemon/base/unique_fd.h"
 
 namespace acceltrace::daemon {
 

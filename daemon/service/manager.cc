@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "daemon/sources/host_info.h"
+#include "daemon/base/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "daemon/sources/host_info.h"
+#include "daemon/base/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/recorder_stats.h"
-#include "daemon/unique_fd.h"
 #include "daemon/unix_socket.h"
 
 namespace acceltrace::daemon {

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/privileges.h"
-#include "daemon/sources/host_info.h"
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
 
 namespace acceltrace::daemon {
 namespace {

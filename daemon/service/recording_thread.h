@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/recorder.h"
 #include "daemon/service/journal.h"
 #include "daemon/service/quota.h"
-#include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "daemon/privileges.h"
+#include "daemon/base/privileges.h"
 #include "daemon/service/config.h"
 #include "daemon/service/manager.h"
 #include "daemon/service/service.h"

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "daemon/privileges.h"
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
 #include "daemon/service/client_outputs.h"
 #include "daemon/signals.h"
-#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -3,8 +3,8 @@
 // Who comes, what they say, and how they go: nothing here waits for any of them.
 #include <algorithm>
 
+#include "daemon/base/host_info.h"
 #include "daemon/service/service.h"
-#include "daemon/sources/host_info.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the service reports of itself: to the journal, to the manager, and as metrics.
+#include "daemon/base/host_info.h"
 #include "daemon/service/service.h"
-#include "daemon/sources/axl_devices.h"
-#include "daemon/sources/host_info.h"
+#include "daemon/sources/axl/axl_devices.h"
 
 namespace acceltrace::daemon {
 

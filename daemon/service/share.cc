@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "daemon/privileges.h"
+#include "daemon/base/privileges.h"
 #include "daemon/service/service.h"
 
 namespace acceltrace::daemon {

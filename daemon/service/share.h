@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/unique_fd.h"
+#include "daemon/base/unique_fd.h"
 #include "daemon/unix_socket.h"
 #include "libtrace/stream/result.h"
 

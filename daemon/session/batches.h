@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/session/spans.h"
-#include "daemon/sources/events.h"
+#include "daemon/sources/common/events.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/stream/block_writer.h"
 #include "libtrace/stream/columns.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "daemon/sources/events.h"
+#include "daemon/sources/common/events.h"
 
 namespace acceltrace::daemon {
 

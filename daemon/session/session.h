@@ -21,7 +21,7 @@
 #include "daemon/session/packet_output.h"
 #include "daemon/session/spans.h"
 #include "daemon/session/triggers.h"
-#include "daemon/sources/events.h"
+#include "daemon/sources/common/events.h"
 
 namespace acceltrace::daemon {
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/sources/events.h"
+#include "daemon/sources/common/events.h"
 
 namespace acceltrace::daemon {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "daemon/quantities.h"
+#include "daemon/base/quantities.h"
 
 namespace acceltrace::daemon {
 namespace {

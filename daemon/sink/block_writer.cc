@@ -9,7 +9,7 @@
 #include <deque>
 #include <utility>
 
-#include "daemon/privileges.h"
+#include "daemon/base/privileges.h"
 
 namespace acceltrace::daemon {
 namespace {

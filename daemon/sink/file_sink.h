@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/sink/block_writer.h"
 #include "daemon/sink/write_thread.h"
-#include "daemon/unique_fd.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {

@@ -12,9 +12,9 @@
 #include <list>
 #include <string>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/session/packet_output.h"
 #include "daemon/sink/base_packets.h"
-#include "daemon/unique_fd.h"
 #include "libtrace/stream/result.h"
 #include "libtrace/stream/writer.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "daemon/base/unique_fd.h"
 #include "daemon/sink/file_output.h"
 #include "daemon/sink/file_sink.h"
-#include "daemon/unique_fd.h"
 
 namespace acceltrace::daemon {
 

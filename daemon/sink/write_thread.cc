@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <chrono>
 
-#include "daemon/give_way.h"
-#include "daemon/privileges.h"
-#include "daemon/sources/host_info.h"
+#include "daemon/base/give_way.h"
+#include "daemon/base/host_info.h"
+#include "daemon/base/privileges.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -17,9 +17,9 @@
 #include <mutex>
 #include <thread>
 
-#include "daemon/idle_helper.h"
+#include "daemon/base/idle_helper.h"
+#include "daemon/base/work_log.h"
 #include "daemon/sink/block_writer.h"
-#include "daemon/work_log.h"
 
 namespace acceltrace::daemon {
 

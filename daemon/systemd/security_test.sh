@@ -21,6 +21,6 @@ systemd-analyze security --offline=1 --no-pager --threshold=20 "$TMPDIR/acceltra
 check 'a weaker unit is reported' 1 $?
 # The capabilities that the daemon keeps are those that the unit grants.
 sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sort >"$TMPDIR/given"
-sed -n '/kRecording\[\]/,/};/p' "$top/daemon/privileges.cc" | grep -o 'CAP_[A-Z_]*' >"$TMPDIR/kept"
-grep -o 'add(CAP_[A-Z_]*' "$top/daemon/privileges.cc" | sed 's/add(//' >>"$TMPDIR/kept"
+sed -n '/kRecording\[\]/,/};/p' "$top/daemon/base/privileges.cc" | grep -o 'CAP_[A-Z_]*' >"$TMPDIR/kept"
+grep -o 'add(CAP_[A-Z_]*' "$top/daemon/base/privileges.cc" | sed 's/add(//' >>"$TMPDIR/kept"
 check 'the daemon keeps what the unit gives' '' "$(sort -u "$TMPDIR/kept" | diff "$TMPDIR/given" -)"

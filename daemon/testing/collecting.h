@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/session/packet_output.h"
-#include "daemon/sources/events.h"
+#include "daemon/sources/common/events.h"
 
 namespace acceltrace::daemon {
 

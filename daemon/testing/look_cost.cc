@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/sources/system_readers.h"
+#include "daemon/base/text_files.h"
+#include "daemon/sources/system/system_readers.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/sources/api_ring_reader.h"
+#include "daemon/sources/api/api_ring_reader.h"
 #include "libtrace/ring/writer.h"
 
 namespace {

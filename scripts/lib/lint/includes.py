@@ -19,6 +19,15 @@ PLAIN = [*UAPI, "qemu-device/knobs", "qemu-device/memory"]  # and timing: C with
 CORE = [*PLAIN, "qemu-device/timing", "qemu-device/host"]
 OBSERVE = [*CORE, "qemu-device/core"]
 FRONT = [*OBSERVE, "qemu-device/observe", "qemu-device/numerics"]
+# The daemon's data come from sources, each kind in a folder of its own, and go through the session
+# to the sink. Only what knows axl may include its driver's contract.
+BASE = ["libtrace/proto", "libtrace/stream", "daemon/base"]
+SOURCES = [*BASE, "daemon/bpf", "daemon/sources/common", "libtrace/ring"]
+SESSION = [*BASE, "daemon/sources/common", "daemon/session"]
+KINDS = [f"daemon/sources/{kind}" for kind in ("api", "axl", "system", "provider", "bpf")]
+DAEMON = [*SOURCES, *KINDS, "daemon/session", "daemon/sink", "libtrace/provider"]
+AXL_FOLDERS = ("daemon/sources/axl/", "daemon/testing/axl/")
+AXL_DOOR = "daemon/sources/axl/axl_devices.h"  # which includes nothing of axl itself
 MAY = {
     "kmod/uapi": [],
     "kmod": ["kmod/uapi"],
@@ -39,8 +48,18 @@ MAY = {
     "libtrace/symbols": CHAIN[:2],
     "libtrace/cli": [*CHAIN, "libtrace/ring", "libtrace/runtime", "libtrace/provider",
                      "libtrace/symbols"],
-    "daemon": ["libtrace/proto", "libtrace/stream", "libtrace/ring", "libtrace/provider",
-               "kmod/uapi"],
+    "daemon": DAEMON,
+    "daemon/base": BASE[:2],
+    "daemon/bpf": [],
+    "daemon/sources/common": SOURCES,
+    "daemon/sources/api": SOURCES,
+    "daemon/sources/axl": [*SOURCES, "kmod/uapi"],
+    "daemon/sources/system": SOURCES,
+    "daemon/sources/provider": [*SOURCES, "daemon/sources/system", "libtrace/provider"],
+    "daemon/sources/bpf": [*SOURCES, "daemon/sources/api", "daemon/sources/provider",
+                           "libtrace/provider"],
+    "daemon/session": SESSION,
+    "daemon/sink": SESSION,
     **{folder: CHAIN[:number] + ["libtrace/symbols"] * (number >= ANALYSIS)
        for number, folder in enumerate(CHAIN)},
 }
@@ -86,6 +105,18 @@ def include_direction(tree):
                 yield f"{path}:{number}: {folder} includes {other}; it may include {allowed}"
 
 
+def one_chip(tree):
+    """the daemon knows axl in axl's own folders only, its tests as well"""
+    for path in tree.having(".c", ".cc", ".h", under="daemon/"):
+        if path.startswith(AXL_FOLDERS):
+            continue
+        for number, line in enumerate(tree.lines(path), 1):
+            match = INCLUDE.match(line)
+            name = match.group(1) if match else ""
+            if name.startswith(("kmod/", *AXL_FOLDERS)) and name != AXL_DOOR:
+                yield f"{path}:{number}: includes {name}: only axl's folders may"
+
+
 def vendor_neutral(tree):
     """no name in libtrace/{proto,model,analysis,query,check,view} belongs to axl"""
     for path in tree.having(".cc", ".h", ".proto"):
@@ -105,4 +136,4 @@ def header_guards(tree):
             yield f"{path}:1: no include guard"
 
 
-CHECKS = [include_direction, vendor_neutral, header_guards]
+CHECKS = [include_direction, one_chip, vendor_neutral, header_guards]

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to do where the kernel says EPERM or EACCES.
+#ifndef DAEMON_BASE_PERMISSION_H_
+#define DAEMON_BASE_PERMISSION_H_
+
+#include <unistd.h>
+
+#include <string>
+
+namespace acceltrace::daemon {
+
+// capabilities: that are enough for others than root. Root is refused in a container that lacks
+// them, by a kernel that is locked down, and by security modules and filters of system calls.
+inline std::string HowToBeAllowed(const std::string& capabilities) {
+  if (geteuid() != 0) return "run as root, or with " + capabilities;
+  return "this is root, but not allowed to: a container needs " + capabilities +
+         "; else see /sys/kernel/security/lockdown, and what filters system calls";
+}
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_BASE_PERMISSION_H_

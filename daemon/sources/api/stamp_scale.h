@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TSC stamps of other threads to CLOCK_MONOTONIC.
+//
+// The kernel computes that clock from the TSC with a scale of its own, which it
+// corrects in small steps. So the clock is read between two reads of the TSC at each
+// drain, and a stamp is converted by the line between the two marks around it. The
+// error is at most half the width of a mark's bracket and what the line departs from
+// the kernel's steps in between; bound_ns() is the largest of the recording.
+#ifndef DAEMON_SOURCES_API_STAMP_SCALE_H_
+#define DAEMON_SOURCES_API_STAMP_SCALE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace acceltrace::daemon {
+
+class StampScale {
+ public:
+  // The clock as it was between two reads of the TSC.
+  struct Mark {
+    uint64_t before = 0, after = 0;
+    int64_t ns = 0;
+  };
+
+  // The narrowest of a few reads.
+  static Mark Read();
+
+  // Marks must come in order. Stamps taken before the last mark can be converted
+  // after the second.
+  void Add(const Mark& mark);
+
+  // Rounds down, so that the order of stamps is kept.
+  int64_t ToNs(uint64_t stamp) const {
+    return last_.tsc <= stamp || count_ <= 1 ? At(last_, stamp) : Search(stamp);
+  }
+
+  // How long so many ticks are, by the last line; 0 before the second mark.
+  double DurationNs(uint64_t ticks) const {
+    return static_cast<double>(ticks) * static_cast<double>(last_.rate) / 4294967296.0;
+  }
+
+  // Of the last mark.
+  uint64_t last_stamp() const { return last_stamp_; }
+  uint64_t bound_ns() const { return bound_ns_; }
+
+ private:
+  static constexpr size_t kLines = 64;  // stamps may be that many marks old
+
+  // From its beginning on: ns = ns + (stamp - tsc) * rate / 2^32.
+  struct Line {
+    uint64_t tsc = 0;
+    int64_t ns = 0;
+    uint64_t rate = 0;
+  };
+
+  static int64_t At(const Line& line, uint64_t stamp) {
+    const auto ticks = static_cast<int64_t>(stamp - line.tsc);
+    return line.ns + static_cast<int64_t>(
+                         static_cast<__int128>(ticks) * static_cast<int64_t>(line.rate) >> 32);
+  }
+  int64_t Search(uint64_t stamp) const;
+  uint64_t Departure(uint64_t tsc, int64_t ns);
+
+  std::array<Line, kLines> lines_;
+  Line last_;  // lines_[newest_], close at hand
+  size_t newest_ = 0, count_ = 0;
+  uint64_t marked_tsc_ = 0, last_stamp_ = 0;
+  int64_t marked_ns_ = 0;
+  uint64_t half_width_ticks_ = 0, bound_ns_ = 0;
+  uint64_t long_tsc_ = 0, long_rate_ = 0;
+  int64_t long_ns_ = 0;
+  bool marked_ = false;
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_API_STAMP_SCALE_H_

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The axl devices of this machine, for those that know no axl.
+#ifndef DAEMON_SOURCES_AXL_AXL_DEVICES_H_
+#define DAEMON_SOURCES_AXL_AXL_DEVICES_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/common/device.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+size_t CountAxlDevices();
+
+// wanted: as of AxlDevice::OpenAll(), whose errors it has.
+Result<std::vector<std::shared_ptr<TracedDevice>>> OpenAxlDevices(
+    const std::vector<std::string>& wanted);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_AXL_AXL_DEVICES_H_

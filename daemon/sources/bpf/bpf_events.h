@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records of the BPF ring to events: checks each record, resolves its names.
+// Knows nothing of libbpf.
+#ifndef DAEMON_SOURCES_BPF_BPF_EVENTS_H_
+#define DAEMON_SOURCES_BPF_BPF_EVENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "daemon/bpf/records.h"
+#include "daemon/sources/api/api_ring_memory.h"
+#include "daemon/sources/bpf/call_stacks.h"
+#include "daemon/sources/bpf/memory_reader.h"
+#include "daemon/sources/bpf/thread_calls.h"
+#include "daemon/sources/common/host_rows.h"
+#include "daemon/sources/common/source.h"
+
+namespace acceltrace::daemon {
+
+// What happens to processes that write to rings, reported before the handler gets them.
+class RingWatcher {
+ public:
+  virtual ~RingWatcher() = default;
+  virtual void OnRingReady(uint32_t pid, const SegmentPlace& place) = 0;
+  virtual void OnExec(uint32_t pid) = 0;
+  // It uses a device; reported more than once.
+  virtual void OnDriverUse(uint32_t pid) = 0;
+  virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
+  // It is no longer recorded: it runs as another user.
+  virtual void OnLeft(uint32_t pid, int64_t time_ns) = 0;
+};
+
+class BpfEvents {
+ public:
+  // watcher: may be null.
+  explicit BpfEvents(EventHandler* handler, RingWatcher* watcher = nullptr)
+      : handler_(handler), watcher_(watcher) {}
+
+  // One record from the ring, aligned to 8 bytes.
+  void Handle(const void* data, size_t bytes);
+
+  // Takes stacks of API calls; must outlive this.
+  void UseStacks(CallStacks* stacks) { stacks_ = stacks; }
+  // Takes begins and ends of calls; must outlive this.
+  void UseCalls(ThreadCalls* calls) { calls_ = calls; }
+  // Calls whose stack is not known since its frames were lost or there are too many stacks.
+  uint64_t unknown_stacks() const { return unknown_stacks_; }
+  // When the first and the last of them were since this was asked for the last time; 0: none were.
+  std::pair<int64_t, int64_t> TakeUnknownSpan() { return std::exchange(unknown_span_ns_, {0, 0}); }
+
+  // Number `index` of the map `functions` is called so.
+  void NameFunction(uint32_t index, const std::string& name);
+
+  // Hands over the rows that wait for more of their kind.
+  void Flush();
+
+  // A process uses the driver; correlation: the id that its library gave a job of it.
+  void NoteUse(uint32_t pid, uint64_t correlation);
+
+  // A process that was there before: its threads' names, from /proc.
+  void NoteExisting(uint32_t pid);
+
+  // Reports a thread's name if it was not reported before.
+  void NoteThread(uint32_t pid, uint32_t tid);
+
+  // A thread has submitted to a device: kernel threads are reported by nobody else.
+  void NoteSubmitter(uint32_t pid, uint32_t tid);
+
+  // Whether this process was heard of through the probes of the library.
+  bool SawCalls(uint32_t pid) const { return callers_.count(pid) != 0; }
+
+  // Records by hop: taken, and refused.
+  uint64_t out(act_hop hop) const { return out_[hop]; }
+  uint64_t bad(act_hop hop) const { return bad_[hop]; }
+
+ private:
+  using NamesByAddress = std::unordered_map<uint64_t, uint32_t>;
+
+  void OnName(const act_name& record);
+  void OnJob(const act_job& record);
+  void OnProcess(const act_process& record);
+  void ReportFate(const act_process& record, uint32_t kind);
+  void OnCallStack(const act_call_stack& record);
+  uint32_t NameAt(uint32_t pid, uint64_t address);
+  uint32_t TextOrMemory(const char* text, uint32_t pid, uint64_t address);
+  void ReportThread(uint32_t pid, uint32_t tid);
+  void ReportName(uint32_t pid, uint32_t tid, uint32_t name);
+
+  template <typename Rows>
+  void Send(Rows* rows);
+
+  EventHandler* handler_;
+  RingWatcher* watcher_;
+  CallStacks* stacks_ = nullptr;
+  ThreadCalls* calls_ = nullptr;
+  uint64_t unknown_stacks_ = 0;
+  std::pair<int64_t, int64_t> unknown_span_ns_ = {0, 0};
+  MemoryReader memory_;
+  stream::BlockWriter writer_;
+  HostJobRows jobs_;
+  HostWaitRows waits_;
+  uint32_t functions_[ACT_MAX_FUNCTIONS] = {};  // interned names
+  std::unordered_map<uint32_t, NamesByAddress> names_;
+  std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last reported
+  uint64_t last_thread_ = 0;
+  uint64_t last_submitter_ = 0;  // likewise, of jobs of providers
+  std::unordered_set<uint32_t> callers_;
+  uint32_t last_user_ = 0;  // of the driver
+  uint64_t out_[ACT_NUM_HOPS] = {};
+  uint64_t bad_[ACT_NUM_HOPS] = {};
+};
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_BPF_EVENTS_H_

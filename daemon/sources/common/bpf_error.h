@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why programs of BPF cannot be loaded, in words for the user.
+#ifndef DAEMON_SOURCES_COMMON_BPF_ERROR_H_
+#define DAEMON_SOURCES_COMMON_BPF_ERROR_H_
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "daemon/base/permission.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// `error` is negative, as libbpf returns it; `warning` is libbpf's last one, which says more.
+inline Status BpfLoadError(int error, const std::string& warning = {}) {
+  // The verifier says EACCES, too, of a program that it does not take: not for want of rights.
+  if (error == -EPERM || (error == -EACCES && geteuid() != 0)) {
+    return Status::Error("no permission to load BPF programs; " +
+                         HowToBeAllowed("CAP_BPF and CAP_PERFMON"));
+  }
+  if (error == -EMFILE || error == -ENFILE) {
+    return Status::Error(
+        "too many open files, of which BPF programs take some hundred: raise ulimit -n");
+  }
+  if (error == -ENOSYS) {
+    return Status::Error(
+        "this kernel has no BPF (CONFIG_BPF_SYSCALL), or a filter of system calls hides it");
+  }
+  return Status::Error(std::string("cannot load the BPF programs: ") + strerror(-error) +
+                       (warning.empty() ? "" : " (" + warning + ")") +
+                       "; a kernel with BTF, 6.1 or later, is needed");
+}
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_COMMON_BPF_ERROR_H_

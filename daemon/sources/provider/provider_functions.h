@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Library functions and system calls that a provider says are API calls (docs/providers.md).
+#ifndef DAEMON_SOURCES_PROVIDER_PROVIDER_FUNCTIONS_H_
+#define DAEMON_SOURCES_PROVIDER_PROVIDER_FUNCTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "daemon/bpf/records.h"
+#include "libtrace/provider/machine.h"
+#include "libtrace/provider/provider.h"
+#include "libtrace/stream/result.h"
+
+namespace acceltrace::daemon {
+
+// A pair of attachments: to the entry and to the return.
+struct LibraryFunction {
+  std::string library;  // a path, or provider::kKernel
+  std::string name;
+  act_function config = {};
+};
+
+struct LibraryFunctions {
+  std::vector<LibraryFunction> functions;
+  std::vector<std::string> lacks;  // what the provider names and this machine has not
+};
+
+// Errors: none of its functions is on this machine.
+Result<LibraryFunctions> FindFunctions(const provider::Provider& provider,
+                                       const provider::Machine& machine);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_PROVIDER_PROVIDER_FUNCTIONS_H_

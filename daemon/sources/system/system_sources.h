@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sources of `--sources`: what the host's kernel says besides the accelerators.
+#ifndef DAEMON_SOURCES_SYSTEM_SYSTEM_SOURCES_H_
+#define DAEMON_SOURCES_SYSTEM_SYSTEM_SOURCES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/sources/common/source.h"
+#include "daemon/sources/system/sampled_source.h"
+#include "daemon/sources/system/system_names.h"
+
+namespace acceltrace::daemon {
+
+struct SystemOptions {
+  uint32_t wanted = 0;  // SystemSource
+  bool system_wide = false;
+  std::optional<uint32_t> owner;              // whom the recording is for, if not for all
+  int tracked_fd = -1;                        // the BPF map of recorded processes
+  std::function<uint64_t()> tracked_changes;  // of that map, as CgroupSource wants to know
+  std::function<int64_t(uint32_t pid)> since_ns;
+  // What providers name; none if they name nothing.
+  SampledSource::Read provider_counters;
+  // Accelerators: number in the stream and PCI address.
+  std::vector<std::pair<uint32_t, std::string>> devices;
+};
+
+// Those that can be had here. One that cannot is a probe that is not attached, with the reason.
+std::vector<std::unique_ptr<Source>> StartSystemSources(const SystemOptions& options,
+                                                        EventHandler* handler);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_SYSTEM_SYSTEM_SOURCES_H_
