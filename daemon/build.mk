@@ -21,7 +21,7 @@ $(BUILD)/gen/daemon/bpf/%.skel.h: $(OBJ)/daemon/bpf/%.bpf.o
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
 # $(call skeletons,FOLDER OF OBJECTS): which of them include a skeleton.
 define skeletons
-$(patsubst %,$(1)/daemon/sources/bpf/%.o,bpf_source bpf_attach): $(BUILD)/gen/daemon/bpf/tracer.skel.h
+$(patsubst %,$(1)/daemon/sources/bpf/%.o,api_source bpf_source bpf_sources function_source provider_source tracer tracked_processes): $(BUILD)/gen/daemon/bpf/tracer.skel.h
 $(1)/daemon/sources/system/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
 $(1)/daemon/sources/system/irq_source.o: $(BUILD)/gen/daemon/bpf/irq.skel.h
 endef

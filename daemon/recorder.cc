@@ -107,8 +107,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
     if (Status status = recorder->Attach(options); !status.ok()) return status;
   }
   for (const uint32_t pid : options.pids) {
-    if (recorder->bpf_ == nullptr) break;
-    if (Status status = recorder->bpf_->MayTrack(pid); !status.ok()) return status;
+    if (recorder->tracked_ == nullptr) break;
+    if (Status status = recorder->tracked_->MayTrack(pid); !status.ok()) return status;
   }
   recorder->part_->sink.Begin();
   for (const auto& source : recorder->sources_) source->Begin();
@@ -173,29 +173,26 @@ uint64_t Recorder::CpuNs() const {
 }
 
 Status Recorder::Track(uint32_t pid) {
-  if (bpf_ == nullptr) return {};
-  if (Status status = bpf_->Track(pid); !status.ok()) return status;
+  if (tracked_ == nullptr) return {};
+  if (Status status = tracked_->Track(pid); !status.ok()) return status;
   NoteClients();
   return {};
 }
 
 // Once a process is recorded: what it opens from then on is noted as it is opened.
 void Recorder::NoteClients() {
-  if (bpf_ == nullptr) return;
-  for (const auto& device : devices_) bpf_->NoteClients(device->Clients());
+  if (tracked_ == nullptr) return;
+  for (const auto& device : devices_) tracked_->NoteClients(device->Clients());
 }
 
 Pace Recorder::DrainSources(int64_t now_ns) {
   Pace all;
-  const auto drain = [&](Source* source) {
+  for (const auto& source : sources_) {
     const Pace pace = source->Drain(now_ns);
     GiveWay();
     all.fill_permille = std::max(all.fill_permille, pace.fill_permille);
     all.next_ns = std::min(all.next_ns, pace.next_ns);
-  };
-  // Device rings are the smallest buffers.
-  for (const auto& source : sources_) drain(source.get());
-  if (bpf_ != nullptr) drain(bpf_.get());
+  }
   return all;
 }
 
@@ -204,28 +201,23 @@ uint32_t Recorder::FillPermille() const {
   for (const auto& source : sources_) {
     fill_permille = std::max(fill_permille, source->fill_permille());
   }
-  if (bpf_ != nullptr) fill_permille = std::max(fill_permille, bpf_->fill_permille());
   return fill_permille;
 }
 
 std::vector<Hop> Recorder::SourceHops() {
   std::vector<Hop> hops;
-  const auto add = [&](Source* source) {
+  for (const auto& source : sources_) {
     for (Hop& hop : source->Hops()) hops.push_back(std::move(hop));
-  };
-  for (const auto& source : sources_) add(source.get());
-  if (bpf_ != nullptr) add(bpf_.get());
+  }
   return hops;
 }
 
 void Recorder::MarkSources() {
   for (const auto& source : sources_) source->Mark();
-  if (bpf_ != nullptr) bpf_->Mark();
 }
 
 bool Recorder::PassedMarks() {
-  return (bpf_ == nullptr || bpf_->PassedMark()) &&
-         std::all_of(sources_.begin(), sources_.end(),
+  return std::all_of(sources_.begin(), sources_.end(),
                      [](const auto& source) { return source->PassedMark(); });
 }
 
@@ -240,7 +232,6 @@ void Recorder::DrainWhatWaits() {
 
 void Recorder::FlushSources() {
   for (const auto& source : sources_) source->Flush();
-  if (bpf_ != nullptr) bpf_->Flush();
 }
 
 void Recorder::TraceJobsInFlight() {

@@ -19,7 +19,8 @@
 #include "daemon/session/session.h"
 #include "daemon/sink/part.h"
 #include "daemon/sink/router.h"
-#include "daemon/sources/bpf/bpf_source.h"
+#include "daemon/sources/bpf/tracer.h"
+#include "daemon/sources/bpf/tracked_processes.h"
 #include "daemon/sources/common/calibration.h"
 #include "daemon/sources/common/device.h"
 #include "daemon/sources/provider/provider_devices.h"
@@ -83,12 +84,16 @@ class Recorder {
   Recorder(const RecordOptions& options, std::vector<UniqueFd> files, std::string output_name);
 
   Status Attach(const RecordOptions& options);
+  // What is in the tracer's options is recorded by it. Its sources, which have begun, are kept
+  // last.
+  Result<std::vector<std::unique_ptr<Source>>> StartTracer(const RecordOptions& options,
+                                                           BpfOptions bpf);
   Status AttachDevice(TracedDevice* device, const RecordOptions& options);
   std::vector<std::unique_ptr<Source>> StartSystem(const RecordOptions& options,
                                                    const ProviderDevices& provided);
   void Warn(const RecordOptions& options);
   void WakeOn(WakeFd wake);
-  // Of a source that was started: drained and woken for from now on.
+  // A source that was started is drained and woken for from now on.
   void Keep(std::unique_ptr<Source> source);
   Pace DrainSources(int64_t now_ns);
   void Adapt(int64_t now_ns, const Pace& pace);
@@ -144,8 +149,10 @@ class Recorder {
   uint64_t output_reported_ = 0;  // rows lost there whose time is recorded
   Router router_;
   Session session_;
-  std::unique_ptr<BpfSource> bpf_;
-  std::vector<std::unique_ptr<Source>> sources_;  // of devices; drained and stopped first
+  std::shared_ptr<Tracer> tracer_;             // none where nothing is recorded by it
+  std::unique_ptr<TrackedProcesses> tracked_;  // likewise
+  // Drained and stopped in this order: rings of devices are the smallest buffers.
+  std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<TracedDevice>> devices_;
   FlushPace flush_;

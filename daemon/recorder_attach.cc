@@ -15,6 +15,7 @@
 #include "daemon/bpf/records.h"
 #include "daemon/recorder.h"
 #include "daemon/sources/axl/axl_devices.h"
+#include "daemon/sources/bpf/bpf_sources.h"
 #include "daemon/sources/common/pci.h"
 #include "daemon/sources/provider/provider_devices.h"
 #include "daemon/sources/system/host_waits.h"
@@ -136,14 +137,12 @@ Status Recorder::Attach(const RecordOptions& options) {
   }
   // Without programs to run there is still the process tree to follow, unless
   // everything is recorded anyway.
+  std::vector<std::unique_ptr<Source>> traced;
   if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !bpf.functions.empty() ||
       !options.system_wide) {
-    const bool driver = bpf.driver;
-    bpf_ = std::make_unique<BpfSource>(std::move(bpf), &session_);
-    if (driver && !options.probes.tracepoints && OpenDriverRings()) bpf_->LeaveJobs();
-    if (Status status = bpf_->Start(); !status.ok()) return status;
-    WakeOn(bpf_->wake());
-    WakeOn(bpf_->provider_wake());
+    auto started = StartTracer(options, std::move(bpf));
+    if (!started.ok()) return started.status();
+    traced = std::move(started).value();
   }
   // First: to load programs takes time, in which devices' rings would fill. But it stops last.
   std::vector<std::unique_ptr<Source>> system = StartSystem(options, provided);
@@ -156,7 +155,23 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (Status status = waits->Start(); !status.ok()) return status;
     Keep(std::move(waits));
   }
+  for (auto& source : traced) Keep(std::move(source));
   return {};
+}
+
+Result<std::vector<std::unique_ptr<Source>>> Recorder::StartTracer(const RecordOptions& options,
+                                                                   BpfOptions bpf) {
+  tracer_ = std::make_shared<Tracer>(std::move(bpf));
+  if (Status status = tracer_->Load(); !status.ok()) return status;
+  tracked_ = std::make_unique<TrackedProcesses>(tracer_, &session_);
+  if (Status status = tracked_->Open(); !status.ok()) return status;
+  const bool jobs = tracer_->options().driver && !options.probes.tracepoints;
+  if (jobs && OpenDriverRings()) tracer_->LeaveJobs();
+  auto sources = MakeBpfSources(tracer_, tracked_.get(), &session_);
+  for (const auto& source : sources) {
+    if (Status status = source->Start(); !status.ok()) return status;
+  }
+  return sources;
 }
 
 // Whoever cannot be had is missing, and says so among the probes.
@@ -173,9 +188,9 @@ std::vector<std::unique_ptr<Source>> Recorder::StartSystem(const RecordOptions& 
   system.wanted = options.sources;
   system.system_wide = options.system_wide;
   system.owner = options.owner;
-  if (bpf_ != nullptr) {
-    system.tracked_fd = bpf_->tracked_fd();
-    system.tracked_changes = [this] { return bpf_->tracked_changes(); };
+  if (tracked_ != nullptr) {
+    system.tracked_fd = tracked_->map_fd();
+    system.tracked_changes = [this] { return tracked_->changes(); };
   }
   for (const auto& device : devices_) {
     system.devices.emplace_back(device->number(), device->pci_address());
@@ -184,7 +199,7 @@ std::vector<std::unique_ptr<Source>> Recorder::StartSystem(const RecordOptions& 
     if (device.pci) system.devices.emplace_back(device.description.device(), device.address);
   }
   system.since_ns = [this](uint32_t pid) {
-    return std::max(start_ns_, bpf_ == nullptr ? 0 : bpf_->since_ns(pid));
+    return std::max(start_ns_, tracked_ == nullptr ? 0 : tracked_->since_ns(pid));
   };
   return StartSystemSources(system, &session_);
 }
@@ -205,7 +220,7 @@ Status Recorder::AttachDevice(TracedDevice* device, const RecordOptions& options
   }
   if (options.probes.device) {
     const uint64_t period_ns = options.probes.counters ? CounterPeriodNs(options) : 0;
-    auto source = device->MakeRecordSource(period_ns, bpf_.get(), &session_);
+    auto source = device->MakeRecordSource(period_ns, tracked_.get(), &session_);
     if (Status status = source->Start(); !status.ok()) return status;
     Keep(std::move(source));
   }
@@ -234,7 +249,7 @@ void Recorder::DescribeProvided(const ProviderDevices& provided) {
 bool Recorder::OpenDriverRings() {
   std::vector<std::unique_ptr<Source>> sources;
   for (const auto& device : devices_) {
-    sources.push_back(device->MakeJobSource(bpf_.get(), &session_));
+    sources.push_back(device->MakeJobSource(tracked_.get(), &session_));
     if (!sources.back()->Start().ok()) return false;
   }
   for (auto& source : sources) Keep(std::move(source));

@@ -29,14 +29,13 @@ Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_
   stop.stop_ns = MonotonicNs();
   TraceJobsInFlight();
   for (const auto& source : sources_) source->Checkpoint();
-  if (bpf_ != nullptr) bpf_->Checkpoint();
   DrainWhatWaits();
   FlushSources();
   session_.Flush();
   stop.reason = reason;
   stop.cpu_ns = CpuNs();
-  if (bpf_ != nullptr) {
-    const BpfSource::BpfCost cost = bpf_->Cost();
+  if (tracer_ != nullptr) {
+    const Tracer::Cost cost = tracer_->ReadCost();
     stop.bpf_ns = cost.run_ns;
     stop.bpf_runs = cost.runs;
   }

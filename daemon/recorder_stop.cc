@@ -19,7 +19,6 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stopped_ = true;
   // Samples first: the device's ring then holds everything that they caused.
   for (const auto& source : sources_) source->Stop();
-  if (bpf_ != nullptr) bpf_->Stop();
   priority_.reset();  // nothing more comes
   session_.Finish(stop_ns);
   router_.EndRing();
@@ -40,7 +39,6 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   stop.command_status = command_status;
   stop.cpu_ns = CpuNs();
   stop.bytes_written = part_->sink.valid_bytes();
-  if (bpf_ != nullptr) stop.api_bound_ns = bpf_->api_bound_ns();
   if (const RingOutput* ring = router_.ring()) {
     stop.overwritten_rows = ring->evicted_rows();
     stop.whole_since_ns = std::min(ring->whole_since_ns(), stop.stop_ns);

@@ -194,7 +194,7 @@ proto::Packet Session::AccountsPacket(const StopInfo& stop, const std::vector<Ho
     unseen->set_pid(pid);
     unseen->set_reason(why);
   }
-  accounts->set_api_bound_ns(stop.api_bound_ns);
+  accounts->set_api_bound_ns(api_bound_ns_);
   accounts->set_cpu_ns(stop.cpu_ns);
   accounts->set_bpf_ns(bpf_ns_ + stop.bpf_ns);
   accounts->set_bpf_runs(bpf_runs_ + stop.bpf_runs);

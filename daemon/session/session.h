@@ -32,7 +32,6 @@ struct StopInfo {
   int32_t command_status = -1;  // -1 = no command
   uint64_t cpu_ns = 0;          // the tracer's own
   uint64_t bytes_written = 0;
-  uint64_t api_bound_ns = 0;          // of API times
   uint64_t overwritten_rows = 0;      // flight recorder
   int64_t whole_since_ns = 0;         // likewise: from here on nothing was; 0 = the start
   uint64_t bpf_ns = 0, bpf_runs = 0;  // of a snapshot
@@ -92,6 +91,7 @@ class Session : public EventHandler {
   void OnLatch(uint32_t device, const CounterSnapshot& latch) override;
   void OnLoss(const Loss& loss) override;
   void OnHop(const Hop& hop) override;
+  void OnApiBound(uint64_t bound_ns) override { api_bound_ns_ = bound_ns; }
   void OnUnseen(uint32_t pid, const std::string& why) override { unseen_.emplace_back(pid, why); }
   void OnBpfCost(uint64_t run_ns, uint64_t runs) override;
   void OnJobOver(int64_t submit_ns, int64_t complete_ns) override {
@@ -157,6 +157,7 @@ class Session : public EventHandler {
   std::vector<std::pair<uint32_t, std::string>> unseen_;
   uint64_t bpf_ns_ = 0;
   uint64_t bpf_runs_ = 0;
+  uint64_t api_bound_ns_ = 0;
   std::vector<EventCost> event_costs_;
 };
 

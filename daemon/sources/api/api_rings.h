@@ -2,7 +2,7 @@
 //
 // API events of processes that write them to shared memory: takes the segments that
 // a process announces, drains them, converts their stamps, and gives them back.
-// Who may be recorded is decided before (BpfSource).
+// Who may be recorded is decided before (daemon/sources/bpf).
 #ifndef DAEMON_SOURCES_API_API_RINGS_H_
 #define DAEMON_SOURCES_API_API_RINGS_H_
 

@@ -122,9 +122,9 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
       handler_->OnHost(ToHostEvent(*static_cast<const act_host*>(data)));
       break;
     case ACT_RING_READY:
-      if (watcher_ != nullptr) {
+      for (ProcessWatcher* watcher : watchers_) {
         const auto& record = *static_cast<const act_ring*>(data);
-        watcher_->OnRingReady(head.pid, {record.address, record.bytes});
+        watcher->OnRingReady(head.pid, {record.address, record.bytes});
       }
       break;
     case ACT_RING_WAKE:  // has done its work by waking
@@ -166,9 +166,9 @@ void BpfEvents::OnJob(const act_job& record) {
 
 void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {
   // Without a count it is no call of the library.
-  if (watcher_ == nullptr || static_cast<uint32_t>(correlation) == 0 || pid == last_user_) return;
+  if (static_cast<uint32_t>(correlation) == 0 || pid == last_user_) return;
   last_user_ = pid;
-  watcher_->OnDriverUse(pid);
+  for (ProcessWatcher* watcher : watchers_) watcher->OnDriverUse(pid);
 }
 
 template <typename Rows>
@@ -200,11 +200,11 @@ void BpfEvents::OnProcess(const act_process& record) {
   const uint64_t thread = ThreadOf(record.h);
   switch (record.h.extra) {
     case ACT_PROCESS_LEFT:
-      if (watcher_ != nullptr) watcher_->OnLeft(record.h.pid, TimeNs(record.h));
+      for (ProcessWatcher* watcher : watchers_) watcher->OnLeft(record.h.pid, TimeNs(record.h));
       ReportFate(record, proto::ProcessEvents::KIND_LEFT);
       return;
     case ACT_PROCESS_EXIT:
-      if (watcher_ != nullptr) watcher_->OnExit(record.h.pid, record.h.tid);
+      for (ProcessWatcher* watcher : watchers_) watcher->OnExit(record.h.pid, record.h.tid);
       ReportFate(record, proto::ProcessEvents::KIND_ENDED);
       threads_.erase(thread);
       if (calls_ != nullptr) calls_->Ended(thread, TimeNs(record.h));
@@ -224,7 +224,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       }
       break;
     case ACT_PROCESS_EXEC:
-      if (watcher_ != nullptr) watcher_->OnExec(record.h.pid);
+      for (ProcessWatcher* watcher : watchers_) watcher->OnExec(record.h.pid);
       ReportFate(record, proto::ProcessEvents::KIND_EXECUTED);
       if (last_user_ == record.h.pid) last_user_ = 0;  // with another library, perhaps
       names_.erase(record.h.pid);

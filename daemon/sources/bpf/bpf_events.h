@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "daemon/bpf/records.h"
 #include "daemon/sources/api/api_ring_memory.h"
@@ -22,24 +23,25 @@
 
 namespace acceltrace::daemon {
 
-// What happens to processes that write to rings, reported before the handler gets them.
-class RingWatcher {
+// What happens to processes, reported before the handler gets it.
+class ProcessWatcher {
  public:
-  virtual ~RingWatcher() = default;
-  virtual void OnRingReady(uint32_t pid, const SegmentPlace& place) = 0;
-  virtual void OnExec(uint32_t pid) = 0;
+  virtual ~ProcessWatcher() = default;
+  virtual void OnRingReady(uint32_t /*pid*/, const SegmentPlace&) {}
+  virtual void OnExec(uint32_t /*pid*/) {}
   // It uses a device; reported more than once.
-  virtual void OnDriverUse(uint32_t pid) = 0;
-  virtual void OnExit(uint32_t pid, uint32_t tid) = 0;
+  virtual void OnDriverUse(uint32_t /*pid*/) {}
+  virtual void OnExit(uint32_t /*pid*/, uint32_t /*tid*/) {}
   // It is no longer recorded: it runs as another user.
-  virtual void OnLeft(uint32_t pid, int64_t time_ns) = 0;
+  virtual void OnLeft(uint32_t /*pid*/, int64_t /*time_ns*/) {}
 };
 
 class BpfEvents {
  public:
-  // watcher: may be null.
-  explicit BpfEvents(EventHandler* handler, RingWatcher* watcher = nullptr)
-      : handler_(handler), watcher_(watcher) {}
+  explicit BpfEvents(EventHandler* handler) : handler_(handler) {}
+
+  // It must outlive this.
+  void AddWatcher(ProcessWatcher* watcher) { watchers_.push_back(watcher); }
 
   // One record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
@@ -95,7 +97,7 @@ class BpfEvents {
   void Send(Rows* rows);
 
   EventHandler* handler_;
-  RingWatcher* watcher_;
+  std::vector<ProcessWatcher*> watchers_;
   CallStacks* stacks_ = nullptr;
   ThreadCalls* calls_ = nullptr;
   uint64_t unknown_stacks_ = 0;

@@ -188,17 +188,14 @@ TEST_CASE("a submitter whose jobs come after its end keeps the name that it had"
 }
 
 TEST_CASE("a process that becomes another user's is reported with the time") {
-  struct Watcher : RingWatcher {
-    void OnRingReady(uint32_t, const SegmentPlace&) override {}
-    void OnExec(uint32_t) override {}
-    void OnDriverUse(uint32_t) override {}
-    void OnExit(uint32_t, uint32_t) override {}
+  struct Watcher : ProcessWatcher {
     void OnLeft(uint32_t pid, int64_t time_ns) override { left = pid, at_ns = time_ns; }
     uint32_t left = 0;
     int64_t at_ns = 0;
   } watcher;
   CollectingHandler handler;
-  BpfEvents events(&handler, &watcher);
+  BpfEvents events(&handler);
+  events.AddWatcher(&watcher);
   act_process record = {};
   record.h = Head(ACT_PROCESS, ACT_PROCESS_LEFT, kPid);
   Handle(&events, record);

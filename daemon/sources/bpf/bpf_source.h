@@ -1,94 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host events by BPF: USDT probes of the API library, tracepoints of the driver,
-// and the tree of recorded processes.
+// The ring that BPF programs write to: API calls by probes, driver and process events. The
+// tracepoints of the driver and of the process tree are attached here, those of calls by the
+// sources that are this one's companions.
 #ifndef DAEMON_SOURCES_BPF_BPF_SOURCE_H_
 #define DAEMON_SOURCES_BPF_BPF_SOURCE_H_
 
+#include <bpf/libbpf.h>
+
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "daemon/sources/common/device.h"
+#include "daemon/base/unique_fd.h"
+#include "daemon/bpf/records.h"
+#include "daemon/sources/bpf/bpf_events.h"
+#include "daemon/sources/bpf/call_stacks.h"
+#include "daemon/sources/bpf/thread_calls.h"
+#include "daemon/sources/bpf/tracer.h"
+#include "daemon/sources/bpf/tracked_processes.h"
+#include "daemon/sources/common/loss_span.h"
 #include "daemon/sources/common/source.h"
-#include "daemon/sources/provider/provider_devices.h"
 
 namespace acceltrace::daemon {
 
-struct BpfOptions {
-  bool rings = true;  // API events by shared memory, by probes only where that cannot be
-  bool usdt = true;   // API events by probes
-  bool driver = true;
-  bool system_wide = false;
-  uint32_t device_mask = ~0u;              // by number, whose driver events are wanted
-  std::optional<uint32_t> owner;           // only processes that run as this user, in every sense
-  std::vector<std::string> libraries;      // files whose libaxl probes are attached
-  uint32_t ring_bytes = 16u << 20;         // a power of two
-  bool jobs = true;                        // of the driver; else its own ring has jobs and waits
-  bool light = false;                      // of the driver, what a job is known by only
-  std::vector<TracepointRole> roles;       // of devices that providers describe
-  std::vector<LibraryFunction> functions;  // API calls that providers name
-  bool stacks = false;                     // of API calls, which then come by probes
-  bool run_stats = false;                  // have the kernel time the programs, which costs as well
-};
-
-class BpfSource : public Source, public WorkOwners {
+class BpfSource : public Source, public TrackedProcesses::Listener {
  public:
-  // handler must outlive the source.
-  BpfSource(BpfOptions options, EventHandler* handler);
-  ~BpfSource() override;
+  // A source whose events and this one's explain each other. It is drained and stopped after this
+  // one; these are called before.
+  class Companion {
+   public:
+    virtual ~Companion() = default;
+    // Takes what waits now: what the ring's records say of it is handed over before it is.
+    virtual void BeforeDrain(int64_t now_ns) { (void)now_ns; }
+    // Nothing more comes in after this.
+    virtual void BeforeStop() = 0;
+  };
 
-  // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
+  // tracer: loaded. The handler must outlive the source.
+  BpfSource(std::shared_ptr<Tracer> tracer, EventHandler* handler);
+
+  // They must live until this is stopped; in this order.
+  void AddCompanion(Companion* companion) { companions_.push_back(companion); }
+
+  // Errors: the ring cannot be mapped; the driver's tracepoints are others.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   void Mark() override;
   bool PassedMark() override;
+  WakeFd wake() const override;
+  uint32_t fill_permille() const override;
   std::vector<Hop> Hops() override;
-  void Checkpoint() override;
-  void Flush() override;
+  void Flush() override { events_.Flush(); }
   void Stop() override;
 
-  // Before Start: the drivers' own rings have jobs and waits.
-  void LeaveJobs();
+  void OnTracked(uint32_t pid) override { events_.NoteExisting(pid); }
 
-  WakeFd wake() const override;
-  // Of the providers' tracepoints.
-  WakeFd provider_wake() const;
-  uint32_t fill_permille() const override;
-
-  // How far the times of API events that came by shared memory may be off; 0 = none came.
-  uint64_t api_bound_ns() const;
-
-  // Record this process and its descendants from now on. Errors: no such process;
-  // not the owner's.
-  Status Track(uint32_t pid);
-  // Whether it would be refused, before anything is written.
-  Status MayTrack(uint32_t pid) const;
-
-  // From when on a process is recorded by Track(); 0: not by that.
-  int64_t since_ns(uint32_t pid) const;
-  // The map of recorded processes, for other programs.
-  int tracked_fd() const;
-  // Grows before a process comes into that map, and now and then besides.
-  uint64_t tracked_changes() const;
-
-  bool Wanted(uint32_t device, uint32_t context, uint64_t correlation) override;
-  bool WantedClient(uint32_t client) override;
-  void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation) override;
-  // Clients that were there before their processes were recorded.
-  void NoteClients(const std::vector<DeviceClient>& clients);
-
-  // What the kernel measured of the programs so far.
-  struct BpfCost {
-    uint64_t run_ns = 0, runs = 0, missed = 0;
-  };
-  BpfCost Cost() const;
+  BpfEvents& events() { return events_; }
+  const ThreadCalls& calls() const { return calls_; }
+  // Whether the last Drain left nothing.
+  bool caught_up() const { return drained_records_ < kMaxRecordsPerDrain; }
+  // Takes what waits, within the bounds of a Drain.
+  void Consume();
+  // USDT probes or uprobes are about to be attached: measures what one costs, the first time.
+  void ReportProbeCost();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  // A flood here must not keep the other sources, whose rings are smaller, waiting.
+  static constexpr uint32_t kMaxRecordsPerDrain = 4096;
+
+  struct RingDeleter {
+    void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+  };
+  struct HopTotal {
+    uint64_t seen = 0, lost = 0;
+    LossSpan span;  // of new losses
+  };
+  using HopTotals = std::array<HopTotal, ACT_NUM_HOPS>;
+
+  static int OnRecord(void* context, void* data, size_t bytes);
+  Status MapRing();
+  int Attach(bpf_program* program, const std::string& name);
+  Status AttachDriver();
+  HopTotals ReadHops(bool report);
+  void ReportLosses();
+
+  std::shared_ptr<Tracer> tracer_;
+  EventHandler* handler_;
+  BpfEvents events_;
+  CallStacks stacks_;
+  ThreadCalls calls_;
+  std::vector<Companion*> companions_;
+  std::unique_ptr<ring_buffer, RingDeleter> ring_;
+  std::vector<Link> links_;
+  UniqueFd stats_fd_;
+  Mapping consumed_, produced_;  // a page each: positions in the ring, uint64_t
+  uint64_t mark_ = 0;            // likewise
+  uint64_t reported_lost_[ACT_NUM_HOPS] = {};
+  std::vector<act_losses> reported_by_cpu_[ACT_NUM_HOPS];  // of them, what BPF programs counted
+  int64_t last_loss_check_ns_ = 0;
+  uint32_t drained_records_ = 0;
+  bool probe_cost_reported_ = false;
 };
 
 }  // namespace acceltrace::daemon

@@ -177,6 +177,8 @@ class EventHandler {
 
   // After the last event: the account of one hop, and the tracer's cost in the kernel.
   virtual void OnHop(const Hop& hop) = 0;
+  // How far the times of API events that came by shared memory may be off; 0 = none came.
+  virtual void OnApiBound(uint64_t bound_ns) { (void)bound_ns; }
   // The process used a device, but none of its API calls could be recorded.
   virtual void OnUnseen(uint32_t pid, const std::string& why) {
     (void)pid;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sources of this folder put together.
+#ifndef DAEMON_SOURCES_BPF_BPF_SOURCES_H_
+#define DAEMON_SOURCES_BPF_BPF_SOURCES_H_
+
+#include <memory>
+#include <vector>
+
+#include "daemon/sources/bpf/tracer.h"
+#include "daemon/sources/bpf/tracked_processes.h"
+#include "daemon/sources/common/source.h"
+
+namespace acceltrace::daemon {
+
+// Those that the tracer's options want, to be started, drained and stopped in this order. What an
+// event costs has been measured and reported. tracked and the handler must outlive them.
+std::vector<std::unique_ptr<Source>> MakeBpfSources(const std::shared_ptr<Tracer>& tracer,
+                                                    TrackedProcesses* tracked,
+                                                    EventHandler* handler);
+
+}  // namespace acceltrace::daemon
+
+#endif  // DAEMON_SOURCES_BPF_BPF_SOURCES_H_
