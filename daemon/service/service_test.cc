@@ -7,6 +7,7 @@
 
 #include "daemon/testing/running_service.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -18,7 +19,7 @@ bool IsWholeTrace(const std::string& path) {
   auto reader = stream::Reader::Open(path);
   if (!reader.ok()) return false;
   proto::Packet packet;
-  while (reader.value()->Read(&packet) == stream::Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader.value().get(), &packet) == stream::Reader::Next::kPacket) {
   }
   return reader.value()->stats().has_footer && reader.value()->stats().gap_count == 0;
 }

@@ -7,6 +7,7 @@
 #include "daemon/testing/collecting.h"
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

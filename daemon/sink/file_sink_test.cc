@@ -14,6 +14,7 @@
 
 #include "daemon/sink/file_output.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -91,7 +92,7 @@ Found ReadBack(const std::string& path) {
   auto reader = stream::Reader::Open(path);
   REQUIRE(reader.ok());
   proto::Packet packet;
-  while (reader.value()->Read(&packet) == stream::Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader.value().get(), &packet) == stream::Reader::Next::kPacket) {
     found.rows += static_cast<uint64_t>(packet.host().kind_size());
     found.accounts = found.accounts || packet.has_accounts();
   }

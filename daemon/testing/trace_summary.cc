@@ -8,6 +8,7 @@
 
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/test_batches.h"
 
 namespace {
 
@@ -191,7 +192,8 @@ int main(int argc, char** argv) {
   }
   Summary summary;
   Packet packet;
-  while (reader.value()->Read(&packet) == Reader::Next::kPacket) summary.Add(packet);
+  while (acceltrace::stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket)
+    summary.Add(packet);
   puts(summary.Finish(reader.value()->stats()).dump(1).c_str());
   return 0;
 }

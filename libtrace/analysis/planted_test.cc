@@ -12,6 +12,7 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/stream/batches.h"
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/writer.h"
 #include "tests/catch.h"
 
@@ -31,7 +32,9 @@ const Packets& Original() {
     auto reader = stream::Reader::Open("tests/golden/demo.atrace");
     REQUIRE(reader.ok());
     Packet packet;
-    while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) read->push_back(packet);
+    while (stream::ReadBatch(reader->get(), &packet) == stream::Reader::Next::kPacket) {
+      read->push_back(packet);
+    }
     read->pop_back();  // the footer is written again
     // Newer recordings note that all events of the session come from these hops.
     for (auto& hop : *read->back().mutable_accounts()->mutable_hops()) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "libtrace/stream/index.h"
+#include "libtrace/stream/packet_decoder.h"
 
 namespace acceltrace::analysis {
 namespace {
@@ -143,12 +144,13 @@ std::optional<Summary> SummariseFile(const std::string& path) {
   proto::TraceInfo info;
   proto::Accounts accounts;
   std::map<uint32_t, DeviceEnds> devices;
+  stream::PacketDecoder decoder;
   uint64_t recorded = 0;  // by loss records, which repeat what the accounts sum up
   for (const auto& [body, places] : small) {
     for (size_t i = 0; i < places.size(); ++i) {
       if (i >= kMaxRead && i + kMaxRead < places.size()) continue;
       Packet packet;
-      if (!file->Read(places[i], &packet)) return std::nullopt;
+      if (!file->Read(places[i], &decoder, &packet)) return std::nullopt;
       if (packet.has_info()) info = packet.info();
       if (packet.has_accounts()) accounts = packet.accounts();
       if (packet.has_device()) devices[packet.device().device()].about = packet.device();

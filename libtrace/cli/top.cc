@@ -108,7 +108,7 @@ class LiveInput {
       proto::Packet packet;
       while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
         const std::lock_guard lock(mutex_);
-        state_.Add(packet);
+        state_.Add(packet, (*reader)->columns());
         stats_.bytes = (*reader)->stats().bytes;
         stats_.missing_packets = (*reader)->stats().missing_packets;
         stats_.bad_packets = (*reader)->stats().bad_packets + (*reader)->stats().gap_count;
@@ -202,7 +202,7 @@ int RunFile(const Options& options) {
     return WriteStdout((frames++ > 0 ? "\n" : "") + TextOf(view::TextLive(frame, screen.style())));
   };
   while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
-    state.Add(packet);
+    state.Add(packet, (*reader)->columns());
     if (options.batch == 0 || options.once) continue;
     if (cut_ns == 0) cut_ns = state.now_ns();
     if (state.now_ns() - cut_ns < interval_ns) continue;

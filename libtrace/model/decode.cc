@@ -100,6 +100,9 @@ void Decoder::ThinClocks(uint64_t bytes) {
 
 void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns) {
   using stream::TableRows;
+  // What the reader makes of one of its tables always has columns.
+  const TableRows none;
+  const TableRows& table = columns != nullptr ? *columns : none;
   const size_t rows = columns != nullptr ? columns->rows() : stream::Rows(packet);
   rows_ += rows;
   switch (packet.body_case()) {
@@ -117,20 +120,17 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
       return AddOpNames(packet.op_names(), rows);
     case proto::Packet::kApi:
       if (wanted != nullptr && !wanted->api) return;
-      return InParts(columns != nullptr ? *columns : TableRows(packet.api()),
-                     [&](const TableRows& part) { AddApi(part); });
+      return InParts(table, [&](const TableRows& part) { AddApi(part); });
     case proto::Packet::kRanges:
       if (wanted != nullptr && !wanted->ranges) return;
       return AddRanges(packet.ranges(), rows);
     case proto::Packet::kHost:
-      return InParts(columns != nullptr ? *columns : TableRows(packet.host()),
-                     [&](const TableRows& part) { AddHost(part); });
+      return InParts(table, [&](const TableRows& part) { AddHost(part); });
     case proto::Packet::kCommands:
-      return InParts(columns != nullptr ? *columns : TableRows(packet.commands()),
+      return InParts(table,
                      [&](const TableRows& part) { AddCommands(packet.commands().device(), part); });
     case proto::Packet::kJobs:
-      return InParts(columns != nullptr ? *columns : TableRows(packet.jobs()),
-                     [&](const TableRows& part) { AddJobs(packet.jobs().device(), part); });
+      return InParts(table, [&](const TableRows& part) { AddJobs(packet.jobs().device(), part); });
     case proto::Packet::kCounters:
       AddCounters(packet.counters(), rows);
       ThinClocks(bytes);
@@ -317,7 +317,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   const bool later_wanted = wanted == nullptr ||
                             wanted->Command(CommandBatch::kHeadTicksAfterFieldNumber) ||
                             wanted->Command(CommandBatch::kStallTicksFieldNumber);
-  if ((narrow && !command_ticks) || !later_wanted) {
+  if (!later_wanted) {
     return commands.first_stall.Append(intake.rows(), kNoRow);
   }
   RowNumbers held(rows, Block::COLUMN_START_TICKS_AFTER);
@@ -346,23 +346,17 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, const RowN
     first[i] = static_cast<uint32_t>(model_->stall_ticks.size() + i * causes);
   }
   commands.first_stall.AppendValues(first.data(), first.size());
-  if (causes == rows.stalls()) {
-    if (const uint64_t* by_row = rows.StallsByRow(); by_row != nullptr) {
-      const bool all = intake->rows() == rows.rows() && held.view().wide != nullptr;
-      std::optional<uint64_t> longer;
-      if (all) longer = CountLonger(by_row, causes, held.view().wide, rows.rows());
-      NoteLongStalls(longer);
-      return intake->PutGroups(causes, by_row, &model_->stall_ticks);
-    }
-    if (AddNarrowStalls(rows, held, *intake)) return;
-  }
+  if (causes == rows.stalls() && AddNarrowStalls(rows, held, *intake)) return;
   long_stalls.reset();
-  // Row by row, as batches have them: one that has another number of causes is read so all the
-  // same.
+  // A packet with another number of causes than its device has is read all the same, as if it had
+  // as many: its values are taken in their order.
   RowValues<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
   const size_t have = rows.rows() * rows.stalls();
   std::fill(stalls.begin() + have, stalls.end(), 0);
-  rows.ReadStalls(stalls.data());
+  for (size_t s = 0; s < rows.stalls(); ++s) {
+    const stream::BlockColumn& of = rows.of(Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+    for (size_t row = 0; row < rows.rows(); ++row) stalls[row * rows.stalls() + s] = of[row];
+  }
   intake->PutGroups(causes, stalls.data(), &model_->stall_ticks);
 }
 
@@ -371,19 +365,15 @@ bool Decoder::AddNarrowStalls(const stream::TableRows& rows, const RowNumbers& h
                               const RowIntake& intake) {
   const size_t causes = rows.stalls();
   for (size_t s = 0; s < causes; ++s) {
-    stream::BlockColumn view;
-    const int column = Block::COLUMN_STALL_TICKS + static_cast<int>(s);
-    if (!rows.View(column, &view) || view.wide != nullptr ||
-        !RowNumbers(rows, column).AreWithin(0, uint64_t{1} << 32)) {
-      return false;
-    }
+    const RowNumbers stalls(rows, Block::COLUMN_STALL_TICKS + static_cast<int>(s));
+    if (stalls.view().wide != nullptr || !stalls.AreWithin(0, uint64_t{1} << 32)) return false;
   }
   RowNumbers sums(rows, Block::COLUMN_STALL_TICKS);
   RowValues<uint32_t> by_row(rows.rows() * causes), of_cause(rows.rows());
   for (size_t s = 0; s < causes; ++s) {
     const RowNumbers stalls(rows, Block::COLUMN_STALL_TICKS + static_cast<int>(s));
     if (s > 0) sums.Add(stalls);
-    stalls.ReadNarrow(of_cause.data());
+    stalls.view().Read(0, of_cause.size(), of_cause.data());
     uint32_t* to = by_row.data() + s;
     for (size_t row = 0; row < of_cause.size(); ++row, to += causes) *to = of_cause[row];
   }
@@ -444,7 +434,7 @@ void Decoder::AddJobs(uint32_t device, const stream::TableRows& rows) {
     later.Add(doorbells);
     intake.Put(later, &times->ticks);
   };
-  if (narrow || (wanted != nullptr && !wanted->device_times)) {
+  if (wanted != nullptr && !wanted->device_times) {
     return after(Block::COLUMN_COMPLETION_TICKS_AFTER, &jobs.completion);
   }
   after(Block::COLUMN_FETCHED_TICKS_AFTER, &jobs.fetched);

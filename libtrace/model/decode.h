@@ -46,19 +46,14 @@ class Decoder {
  public:
   explicit Decoder(Model* model) : model_(model) {}
 
-  // Of commands the times after they were fetched, of jobs all between the doorbell and the
-  // completion is not asked for: they were not read either (partial_commands.cc).
-  bool narrow = false;
-  bool command_ticks = false;         // of commands they are, and stalls, though it is narrow
   bool checks_only = false;           // LoadOptions::checks_only
   const Wanted* wanted = nullptr;     // LoadOptions::wanted
   HostIntake* host_intake = nullptr;  // takes host events instead of Model::host
   // Device times are placed on the host's clock once they are asked for, where that can be.
   bool late_times = false;
 
-  // bytes: of the stream up to the end of the packet. columns: its rows, if it does not have them
-  // itself (stream::Reader::columns).
-  void Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns = nullptr);
+  // bytes: of the stream up to the end of the packet. columns: stream::Reader::columns() of it.
+  void Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns);
   uint64_t rows() const { return rows_; }
   // After the last packet: samples find their counters, rows their order.
   void FinishSystem();

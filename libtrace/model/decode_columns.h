@@ -130,9 +130,7 @@ class RowIntake {
   }
   template <typename T>
   void Put(int column, Column<T>* to) const {
-    stream::BlockColumn view;
-    if (from_.View(column, &view)) return Put(RowNumbers(from_, column), to);
-    Put(All<T>(column), to);
+    Put(RowNumbers(from_, column), to);
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -108,7 +109,7 @@ class FewRows {
   uint64_t last_number_ = UINT64_MAX;
   uint32_t last_row_ = kNoRow, rough_row_ = kNoRow;
   const RoughClock* clock_ = nullptr;
-  stream::SomeOfPacket packet_;
+  std::string buffer_;  // of a packet
 };
 
 }  // namespace acceltrace::model

@@ -47,7 +47,7 @@ HostRows HostIntake::Read(const stream::TableRows& rows) {
     if (!rows.has(number)) {
       if (!is_zero) values.fill(T{});
       is_zero = true;
-    } else if (const auto* wide = rows.Wide(number); sizeof(T) == 8 && wide != nullptr) {
+    } else if (const auto* wide = rows.of(number).wide; sizeof(T) == 8 && wide != nullptr) {
       to = reinterpret_cast<const T*>(wide);
     } else {
       rows.Read(number, values.data());

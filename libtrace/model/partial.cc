@@ -11,6 +11,7 @@
 #include "libtrace/model/rough_clock.h"
 #include "libtrace/model/wanted.h"
 #include "libtrace/stream/columns.h"
+#include "libtrace/stream/packet_decoder.h"
 
 namespace acceltrace::model {
 namespace {
@@ -109,11 +110,13 @@ bool PartialTrace::Find() {
 
 bool PartialTrace::FindParts() {
   std::map<uint32_t, RoughClock>& clocks = rough_;
+  stream::PacketDecoder decoder;
   const std::vector<stream::PacketPlace>& packets = index_->packets();
   for (size_t place = 0; place < packets.size(); ++place) {
     if (UseOf(packets[place].body) != Use::kClock) continue;
     Packet packet;
-    if (!index_->Read(place, &packet) || packet.clocks().host_before_ns_delta_size() == 0) {
+    if (!index_->Read(place, &decoder, &packet) ||
+        packet.clocks().host_before_ns_delta_size() == 0) {
       always_.push_back(place);  // which then fails
       continue;
     }
@@ -342,10 +345,7 @@ std::optional<std::vector<uint8_t>> PartialTrace::TellJobs(const Stretch& stretc
 Result<std::unique_ptr<Model>> PartialTrace::Load(const Stretch& stretch,
                                                   const Selection& selection,
                                                   const Wanted* wanted) const {
-  stream::Fields fields;
-  if (wanted != nullptr && wanted->commands) fields[Packet::kCommands] = *wanted->commands;
-  const std::unique_ptr<stream::Reader> reader =
-      index_->Choose(PlacesAround(stretch, wanted), std::move(fields));
+  const std::unique_ptr<stream::Reader> reader = index_->Choose(PlacesAround(stretch, wanted));
   LoadOptions options;
   options.wanted = wanted;
   Result<std::unique_ptr<Model>> loaded = LoadRows(reader.get(), options, true);

@@ -73,14 +73,13 @@ class PartialTrace {
   Result<std::unique_ptr<Model>> Load(const Stretch& stretch, const Selection& selection = {},
                                       const Wanted* wanted = nullptr) const;
 
-  // As Load(), with none of its tables but the commands, and of their columns those that come from
-  // these fields of proto::CommandBatch, `op`, and no times. nullptr where which of them are in
-  // cannot be told by the host's times of their jobs: then the rest is needed.
-  // Ticks come from the fields of the instants before, too; such that are not asked for are 0.
+  // As Load(), with no table but the commands, of their columns those that come from these fields
+  // of proto::CommandBatch and `op`, and no times. Ticks of an instant need the fields of the
+  // instants before it; those that are not asked for are 0.
+  // nullptr where a row is not as it should be, or where the host's times of their jobs cannot tell
+  // which commands are in: then the rest is needed.
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch,
                                       const std::vector<uint32_t>& fields) const;
-  // The same of the whole trace. nullptr where jobs are numbered too far apart.
-  std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
   // Of the whole trace its commands, some rows at a time, with the fields that are asked for:
   // each() until it says false. *model: the rest of what LoadCommands() loads, of which the
@@ -90,9 +89,6 @@ class PartialTrace {
   bool EachCommand(const std::vector<uint32_t>& fields,
                    const std::function<bool(CommandRows* rows)>& each, Model* model) const;
 
-  // The first of them, from fewer bytes, where each row that is read is as it should be; else
-  // nullptr. Stalls are not among the fields.
-  std::unique_ptr<Model> LoadFew(const Stretch& stretch, const std::vector<uint32_t>& fields) const;
   // As Load() of the API calls alone; nullptr where the host's side of jobs and calls alone cannot
   // tell which are in.
   std::unique_ptr<Model> LoadCalls(const Stretch& stretch) const;
@@ -107,9 +103,6 @@ class PartialTrace {
     uint32_t device = 0;      // its number in the trace, of device events and clock samples
     bool sets_clock = false;  // may hold changes of a device's clock
   };
-  // whole: all of them are in.
-  std::unique_ptr<Model> LoadCommands(const Stretch& stretch, bool whole,
-                                      const std::vector<uint32_t>& fields) const;
   std::vector<size_t> PlacesOf(uint32_t body) const;
   // What Load() reads.
   std::vector<size_t> PlacesAround(const Stretch& stretch, const Wanted* wanted) const;

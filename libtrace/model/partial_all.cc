@@ -128,7 +128,7 @@ class AllCommands : public FewRows {
         if (AsksOwners() && !FindOps(device, rows, &columns)) return false;
         if (!each(&rows_)) return false;
       }
-      return columns.fine();
+      return true;
     });
   }
 
@@ -153,7 +153,7 @@ class AllCommands : public FewRows {
     stream::WidenTo(unit, rows, &any_unit, &last_unit);
     stream::WidenTo(job, rows, &first_job, &any_job);
     const bool bad = last_unit >= units || first_job == 0;
-    if (!columns->has(kRecord)) return !bad && !columns->is_block();  // all of them are zero
+    if (!columns->has(kRecord)) return !bad;
     const uint64_t* record = columns->Column(kRecord);
     uint64_t last = *last_record == kNone ? record[0] - 1 : *last_record;
     // The device's numbers have 32 bits: beyond them they would begin again. Each is behind the one

@@ -51,9 +51,9 @@ class FewCommands : public FewRows {
       jobs_.CountRows(columns.rows());
       while (const size_t rows = columns.Next()) {
         if (!Choose(device, rows, &columns)) return false;
-        if (!kept_.empty()) Take(wanted, device, &columns);
+        if (!kept_.empty() && !Take(wanted, device, &columns)) return false;
       }
-      return columns.fine();
+      return true;
     });
   }
 
@@ -103,14 +103,16 @@ class FewCommands : public FewRows {
     return true;
   }
 
-  // The rows that are in.
-  void Take(const std::vector<uint32_t>& wanted, uint32_t device, FewColumns* columns) {
+  // Takes the rows that are in. Returns false if they have another number of stall causes than
+  // their device.
+  bool Take(const std::vector<uint32_t>& wanted, uint32_t device, FewColumns* columns) {
     Commands& commands = model_.commands;
     commands.device.Append(kept_.size(), device);
     wide_.resize(kept_.size()), ticks_.resize(kept_.size());
     const bool later = Asks(fields_, CommandBatch::kHeadTicksAfterFieldNumber);
     for (size_t c = 0; c < wanted.size(); ++c) {
       const uint32_t field = wanted[c];
+      if (field == CommandBatch::kStallTicksFieldNumber) continue;
       const bool key =
           field == CommandBatch::kJobFieldNumber || field == CommandBatch::kIndexFieldNumber;
       if (!key && !Asks(fields_, field) &&
@@ -121,6 +123,22 @@ class FewCommands : public FewRows {
       for (size_t i = 0; i < kept_.size(); ++i) wide_[i] = values[kept_[i]];
       Put(field, later);
     }
+    return !Asks(fields_, CommandBatch::kStallTicksFieldNumber) || TakeStalls(device, *columns);
+  }
+
+  bool TakeStalls(uint32_t device, const FewColumns& columns) {
+    const size_t causes = columns.stalls();
+    Commands& commands = model_.commands;
+    if (causes == 0) return commands.first_stall.Append(kept_.size(), kNoRow), true;
+    if (causes != static_cast<size_t>(model_.devices[device].about.stalls_size())) return false;
+    narrow_.clear(), stalls_.clear();
+    for (const uint32_t row : kept_) {
+      narrow_.push_back(static_cast<uint32_t>(model_.stall_ticks.size() + stalls_.size()));
+      for (size_t s = 0; s < causes; ++s) stalls_.push_back(columns.StallTicks(s, row));
+    }
+    commands.first_stall.AppendValues(narrow_.data(), narrow_.size());
+    model_.stall_ticks.AppendValues(stalls_.data(), stalls_.size());
+    return true;
   }
 
   // wide_: values of a field. The fields of instants rise.
@@ -218,7 +236,7 @@ class FewCommands : public FewRows {
       if (auto* narrow = Narrow(field, &commands)) PermuteAll(order, narrow);
     }
     PermuteAll(order, &commands.fetched.ticks, &commands.head.ticks, &commands.start.ticks,
-               &commands.end.ticks);
+               &commands.end.ticks, &commands.first_stall);
   }
 
   void FindOps() {
@@ -254,12 +272,13 @@ class FewCommands : public FewRows {
       if (field == CommandBatch::kFetchedTicksDeltaFieldNumber) fill(&commands.fetched.ticks);
     }
     for (auto* times : {&commands.head, &commands.start, &commands.end}) times->ticks.resize(rows);
-    commands.first_stall.resize(rows), commands.op.resize(rows);
+    if (!Asks(fields_, CommandBatch::kStallTicksFieldNumber)) commands.first_stall.resize(rows);
+    commands.op.resize(rows);
   }
 
   std::vector<uint32_t> fields_;
   std::vector<uint32_t> kept_, narrow_;
-  std::vector<uint64_t> wide_, ticks_;
+  std::vector<uint64_t> wide_, ticks_, stalls_;
 };
 
 class FewCalls : public FewRows {
@@ -304,7 +323,7 @@ class FewCalls : public FewRows {
         if (!Choose(rows, &columns)) return false;
         if (!kept_.empty() && !Take(&columns)) return false;
       }
-      return columns.fine();
+      return true;
     });
   }
 
@@ -394,10 +413,8 @@ std::unique_ptr<Model> PartialTrace::LoadCalls(const Stretch& stretch) const {
   return model;
 }
 
-std::unique_ptr<Model> PartialTrace::LoadFew(const Stretch& stretch,
-                                             const std::vector<uint32_t>& fields) const {
-  const auto stalls = CommandBatch::kStallTicksFieldNumber;
-  if (std::find(fields.begin(), fields.end(), stalls) != fields.end()) return nullptr;
+std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
+                                                  const std::vector<uint32_t>& fields) const {
   const int64_t margin_ns = MarginOf(stretch);
   auto model = std::make_unique<Model>();
   FewCommands commands(*index_, stretch, margin_ns, rough_, fields, model.get());

@@ -77,7 +77,7 @@ const std::vector<uint32_t> kAll = {
     CommandBatch::kOpcodeFieldNumber,         CommandBatch::kRowHitsFieldNumber,
     CommandBatch::kStatusFieldNumber,         CommandBatch::kFetchedTicksDeltaFieldNumber,
     CommandBatch::kHeadTicksAfterFieldNumber, CommandBatch::kStartTicksAfterFieldNumber,
-    CommandBatch::kEndTicksAfterFieldNumber};
+    CommandBatch::kEndTicksAfterFieldNumber,  CommandBatch::kStallTicksFieldNumber};
 
 // All columns that are asked for, row by row.
 std::vector<std::vector<uint64_t>> Rows(const Commands& c, const Model& model) {
@@ -115,7 +115,7 @@ size_t CheckFew(const std::string& bytes, uint32_t seed) {
     const auto middle = static_cast<int64_t>(200 + random() % (kJobs - 400));
     const auto half_ns = static_cast<int64_t>(4'000'000 + random() % 12'000'000);
     const Stretch stretch{kBegin + middle * kEach - half_ns, kBegin + middle * kEach + half_ns};
-    const auto few = trace->LoadFew(stretch, kAll);
+    const auto few = trace->LoadCommands(stretch, kAll);
     const auto calls = trace->LoadCalls(stretch);
     if (few == nullptr || calls == nullptr) continue;
     ++told;
@@ -163,7 +163,7 @@ TEST_CASE("Few bytes of a recording tell its commands") {
   size_t told = 0, rows = 0, all_calls = 0;
   for (int i = 3; i < 17; ++i) {
     const Stretch stretch{trace->begin_ns() + i * step_ns, trace->begin_ns() + (i + 2) * step_ns};
-    const auto few = trace->LoadFew(stretch, kAll);
+    const auto few = trace->LoadCommands(stretch, kAll);
     if (few == nullptr) continue;
     const auto calls = trace->LoadCalls(stretch);
     ++told, rows += few->commands.size();
@@ -173,6 +173,10 @@ TEST_CASE("Few bytes of a recording tell its commands") {
     selection.origin_ns = 0, selection.from_ns = stretch.from_ns, selection.to_ns = stretch.to_ns;
     REQUIRE(Select(selection, whole->get()).ok());
     CHECK((Rows(few->commands, *few) == Rows((*whole)->commands, **whole)));
+    for (size_t row = 0; row < few->commands.size(); ++row) {
+      CHECK(few->BusyTicks(row).value_or(UINT64_MAX) ==
+            (*whole)->BusyTicks(row).value_or(UINT64_MAX));
+    }
     if (calls != nullptr) CHECK((Rows(calls->api, *calls) == Rows((*whole)->api, **whole)));
     all_calls += calls == nullptr ? 0 : calls->api.size();
   }
@@ -185,17 +189,15 @@ TEST_CASE("What is asked for alone is there") {
   const auto trace =
       PartialTrace::Of(stream::FileIndex::FromMemory(bytes), 0, PartialTrace::Checked::kWhatIsRead);
   const Stretch stretch{kBegin + 700 * kEach, kBegin + 1'400 * kEach};
-  const auto all = trace->LoadFew(stretch, kAll);
-  const auto some =
-      trace->LoadFew(stretch, {CommandBatch::kBytesFieldNumber, CommandBatch::kBytesFieldNumber});
+  const auto all = trace->LoadCommands(stretch, kAll);
+  const auto some = trace->LoadCommands(
+      stretch, {CommandBatch::kBytesFieldNumber, CommandBatch::kBytesFieldNumber});
   REQUIRE((all != nullptr && some != nullptr));
   const Commands &a = all->commands, &b = some->commands;
   REQUIRE((a.size() == b.size() && b.job.size() == b.size() && b.start.ticks.size() == b.size()));
   for (size_t i = 0; i < a.size(); ++i) {
     CHECK((a.bytes[i] == b.bytes[i] && b.job[i] == 0 && b.start.ticks[i] == 0 && b.op[i] == 0));
   }
-  // Stalls are for the other way.
-  CHECK(trace->LoadFew(stretch, {CommandBatch::kStallTicksFieldNumber}) == nullptr);
 }
 
 TEST_CASE("Rows that are not as they should be are for the other way") {
@@ -207,10 +209,7 @@ TEST_CASE("Rows that are not as they should be are for the other way") {
     const auto trace = PartialTrace::Of(stream::FileIndex::FromMemory(bytes), 0,
                                         PartialTrace::Checked::kWhatIsRead);
     REQUIRE(trace != nullptr);
-    const auto few = trace->LoadFew(stretch, kAll);
-    // And that one says the same of it as the whole does.
-    REQUIRE(trace->LoadCommands(stretch, kAll) != nullptr);
-    return few != nullptr;
+    return trace->LoadCommands(stretch, kAll) != nullptr;
   };
   const auto commands = [](proto::Packet* packet) {
     return packet->has_commands() ? packet->mutable_commands() : nullptr;

@@ -56,7 +56,7 @@ uint64_t RecordNumbers::Note(uint32_t device, Table table, const RowNumbers& num
   const uint32_t* narrow = numbers.view().narrow;
   auto base = static_cast<uint32_t>(numbers.view().base);
   if (narrow == nullptr || kept != count) {
-    cut.resize(count), numbers.ReadNarrow(cut.data());
+    cut.resize(count), numbers.view().Read(0, count, cut.data());
     narrow = cut.data(), base = 0;
   }
   const auto [last, fresh] = last_.try_emplace({device, table});

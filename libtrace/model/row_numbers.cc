@@ -8,18 +8,8 @@
 
 namespace acceltrace::model {
 
-RowNumbers::RowNumbers(const stream::TableRows& from, int column) : rows_(from.rows()) {
-  if (from.View(column, &view_)) return;
-  if (from.IsNarrow(column)) {
-    narrow_ = std::make_unique_for_overwrite<uint32_t[]>(rows_);
-    from.Read(column, narrow_.get());
-    view_.narrow = narrow_.get();
-    return;
-  }
-  wide_ = std::make_unique_for_overwrite<uint64_t[]>(rows_);
-  from.Read(column, wide_.get());
-  view_.wide = wide_.get();
-}
+RowNumbers::RowNumbers(const stream::TableRows& from, int column)
+    : rows_(from.rows()), view_(from.of(column)) {}
 
 bool RowNumbers::AreWithin(uint64_t first, uint64_t end) const {
   uint64_t low = 0, high = 0;
@@ -74,36 +64,13 @@ void RowNumbers::AddWide(const RowNumbers& more) {
   const auto as_wide = [&](const RowNumbers& of) {
     if (of.view_.wide != nullptr) return of.view_.wide;
     room = std::make_unique_for_overwrite<uint64_t[]>(rows_);
-    of.ReadWide(room.get());
+    of.view_.Read(0, rows_, room.get());
     return static_cast<const uint64_t*>(room.get());
   };
   const uint64_t *mine = as_wide(*this), *others = as_wide(more);  // one of them is
   if (wide_ == nullptr) wide_ = std::make_unique_for_overwrite<uint64_t[]>(rows_);
   stream::AddValues(mine, others, rows_, wide_.get());
   view_ = {0, nullptr, wide_.get()};
-}
-
-void RowNumbers::ReadWide(uint64_t* out) const {
-  if (view_.narrow != nullptr) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(view_.narrow);
-    stream::FromNumbers(bytes, rows_, view_.base, sizeof(*view_.narrow), out);
-  } else if (view_.wide != nullptr) {
-    std::copy_n(view_.wide, rows_, out);
-  } else {
-    stream::FillAll(out, rows_, view_.base);
-  }
-}
-
-void RowNumbers::ReadNarrow(uint32_t* out) const {
-  const auto base = static_cast<uint32_t>(view_.base);
-  if (view_.narrow != nullptr) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(view_.narrow);
-    stream::FromNumbers(bytes, rows_, base, sizeof(*out), out);
-  } else if (view_.wide != nullptr) {
-    stream::ToNumbers(view_.wide, rows_, 0, sizeof(*out), reinterpret_cast<uint8_t*>(out));
-  } else {
-    stream::FillAll(out, rows_, base);
-  }
 }
 
 }  // namespace acceltrace::model

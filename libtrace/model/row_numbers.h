@@ -16,7 +16,7 @@
 
 namespace acceltrace::model {
 
-// Refers to what the rows refer to. What came in another form is one value after the other.
+// Refers to what the rows refer to.
 class RowNumbers {
  public:
   RowNumbers(const stream::TableRows& from, int column);
@@ -33,9 +33,6 @@ class RowNumbers {
   std::optional<uint64_t> CountAbove(const RowNumbers& other) const;
   // Adds to each, modulo 2^64. As many rows.
   void Add(const RowNumbers& more);
-  void ReadWide(uint64_t* out) const;
-  // Cut to 32 bits.
-  void ReadNarrow(uint32_t* out) const;
 
  private:
   void AddWide(const RowNumbers& more);

@@ -30,7 +30,9 @@ struct Loaded {
     auto reader = stream::Reader::FromMemory(bytes);
     REQUIRE(reader.ok());
     proto::Packet packet;
-    while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) decoder.Add(packet, 0);
+    while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
+      decoder.Add(packet, 0, (*reader)->columns());
+    }
     host_jobs = CollectHostJobs(model.host, &model.load);
   }
 };

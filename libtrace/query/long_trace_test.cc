@@ -165,12 +165,7 @@ TEST_CASE("Sums over commands that come one after the other are those of all tha
       INFO("seed " << seed << ": " << sql);
       const auto streamed = AskStream(bytes, sql);
       REQUIRE(streamed);
-      // Where the clock may have been set busy ticks are not known, if somebody looks at it.
-      const auto trace = PartialTrace::Of(FileIndex::FromMemory(bytes));
-      REQUIRE(trace != nullptr);
-      const auto commands = trace->LoadCommands(*NeedsOf(sql).command_fields);
-      REQUIRE(commands != nullptr);
-      CHECK(*streamed == Ask(*commands, sql));
+      // Where the clock may have been set, busy ticks are not known to those who look at the clock.
       if (std::string_view(sql).find("busy") != std::string_view::npos) continue;
       CHECK(*streamed == Ask(*model, sql));
     }

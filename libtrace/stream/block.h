@@ -2,7 +2,7 @@
 //
 // Blocks: rows of a table as packed columns (docs/stream.md).
 //
-// UnpackBlock is the reader's half; the writer's is block_writer.h.
+// block_columns.h and row_decoder.h are the reader's half, block_writer.h is the writer's.
 #ifndef LIBTRACE_STREAM_BLOCK_H_
 #define LIBTRACE_STREAM_BLOCK_H_
 
@@ -26,12 +26,6 @@ size_t LeastBlockBytes(uint32_t table, size_t rows);
 // The same of a packed block, its filling included: compressed rows may be worth a third.
 size_t LeastPackedBytes(uint32_t table, size_t rows);
 inline constexpr size_t kPackedWorth = 3;
-
-// The batch that the block stands for: CommandBatch, JobBatch or HostBatch. A block of a table
-// that this version does not know leaves a packet without a body. Errors: columns that
-// do not fit each other, the rows or the data. Only the sequence of the packet is kept.
-Status UnpackBlock(const proto::Block& block, proto::Packet* batch);
-Status UnpackPackedBlock(const proto::Block& block, proto::Packet* batch);
 
 }  // namespace acceltrace::stream
 

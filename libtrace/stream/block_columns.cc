@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "libtrace/stream/block.h"
@@ -88,16 +89,26 @@ void BlockColumns::Values::Range(size_t rows, uint64_t* first, uint64_t* last) c
   }
 }
 
-void BlockColumn::Read(size_t first, size_t rows, uint64_t* values) const {
+template <typename T>
+void BlockColumn::Read(size_t first, size_t rows, T* values) const {
+  // Signed values have the bits of unsigned ones.
+  using U = std::make_unsigned_t<T>;
+  U* const to = reinterpret_cast<U*>(values);
   if (narrow != nullptr) {
-    FromNumbers(reinterpret_cast<const uint8_t*>(narrow + first), rows, base, sizeof(*narrow),
-                values);
+    FromNumbers(reinterpret_cast<const uint8_t*>(narrow + first), rows, base, sizeof(*narrow), to);
+  } else if (wide != nullptr && sizeof(T) == sizeof(*wide)) {
+    std::copy_n(reinterpret_cast<const U*>(wide + first), rows, to);
   } else if (wide != nullptr) {
-    std::copy_n(wide + first, rows, values);
+    ToNumbers(wide + first, rows, 0, sizeof(T), reinterpret_cast<uint8_t*>(to));
   } else {
-    std::fill_n(values, rows, base);
+    FillAll(to, rows, static_cast<U>(base));
   }
 }
+template void BlockColumn::Read(size_t, size_t, uint64_t*) const;
+template void BlockColumn::Read(size_t, size_t, int64_t*) const;
+template void BlockColumn::Read(size_t, size_t, uint32_t*) const;
+template void BlockColumn::Read(size_t, size_t, int32_t*) const;
+template void BlockColumn::Read(size_t, size_t, uint8_t*) const;
 
 std::vector<uint64_t> BlockColumns::AllOf(int column) const {
   std::vector<uint64_t> values(has(column) ? rows_ : 0);

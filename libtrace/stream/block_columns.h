@@ -29,8 +29,13 @@ struct BlockColumn {
     if (narrow != nullptr) return base + narrow[row];
     return wide != nullptr ? wide[row] : base;
   }
-  // Values of `rows` rows from `first` on.
-  void Read(size_t first, size_t rows, uint64_t* values) const;
+  void Skip(size_t rows) {
+    if (narrow != nullptr) narrow += rows;
+    if (wide != nullptr) wide += rows;
+  }
+  // The values of `rows` rows from `first` on, truncated to T, which has 8, 4 or 1 bytes.
+  template <typename T>
+  void Read(size_t first, size_t rows, T* values) const;
 };
 
 // A column that is absent or unknown is zero. Another block takes the place of the last one. Most

@@ -9,6 +9,7 @@
 #include "libtrace/stream/pack.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/sample_trace.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/validate.h"
 #include "tests/catch.h"
 
@@ -61,7 +62,7 @@ Written Write(std::mt19937_64& random, size_t rows, int shape) {
   const size_t room = RoundToLanes(rows);
   for (size_t i = 0; i < room; ++i) {
     w.wait.push_back((i << 20) + random() % (1 << 19));
-    w.wake_after.push_back(Shaped(random, shape) >> 2);
+    w.wake_after.push_back(Shaped(random, shape) >> 3);  // the sum is a time
     w.waiter.push_back(Shaped(random, (shape + 1) % 6));
     w.job.push_back(static_cast<uint32_t>(Shaped(random, (shape + 2) % 6)));
     w.context.push_back(static_cast<uint32_t>(Shaped(random, (shape + 3) % 6)));
@@ -190,7 +191,7 @@ TEST_CASE("a trace with blocks reads as one with batches") {
   REQUIRE(reader.ok());
   proto::Packet packet;
   size_t commands = 0;
-  while (reader.value()->Read(&packet) == Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket) {
     if (packet.has_commands()) commands += Rows(packet);
     CHECK_FALSE(packet.has_block());
   }
@@ -213,12 +214,12 @@ TEST_CASE("the number of rows that a packet was written with is kept, also of th
   auto reader = Reader::FromMemory(bytes);
   REQUIRE(reader.ok());
   proto::Packet packet;
-  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  REQUIRE(stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket);
   CHECK(Rows(packet) == 8);
   CHECK(reader.value()->written_rows() == 2);
-  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  REQUIRE(stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket);
   CHECK(reader.value()->written_rows() == Rows(packet));
-  REQUIRE(reader.value()->Read(&packet) == Reader::Next::kPacket);
+  REQUIRE(stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket);
   CHECK(reader.value()->written_rows() == 2);
 }
 
@@ -247,7 +248,7 @@ TEST_CASE("the encoder leaves packed bytes as they are") {
   auto reader = Reader::FromMemory(Encode(std::move(packets)));
   REQUIRE(reader.ok());
   proto::Packet packet, last;
-  while (reader.value()->Read(&packet) == Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket) {
     if (packet.has_commands()) last = packet;
   }
   CHECK(last.commands().job(0) == 1 + 8);

@@ -10,16 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/stream/batch_rows.h"
 #include "libtrace/stream/block.h"
-#include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/index_times.h"
-#include "libtrace/stream/packed.h"
+#include "libtrace/stream/packet_decoder.h"
 #include "libtrace/stream/packet_times.h"
-#include "libtrace/stream/some_fields.h"
-#include "libtrace/stream/validate.h"
-#include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
 namespace {
@@ -129,20 +124,30 @@ class IndexedFile : public FileIndex {
                                          [this](const proto::Footer& part) { return List(part); });
   }
 
-  bool Read(size_t place, Packet* packet) const override {
-    uint64_t rows = 0;
-    size_t worth = 0;
-    RawPacket raw;
-    return ReadRaw(place, {}, &raw) && Parse(raw, packet, &worth) &&
-           Unfold(place, worth, packet, &rows);
+  bool Read(size_t place, PacketDecoder* decoder, Packet* packet) const override {
+    std::string buffer;
+    return Read(place, &buffer, decoder, packet);
+  }
+  // The buffer and the decoder keep their memory for the next packet.
+  bool Read(size_t place, std::string* buffer, PacketDecoder* decoder, Packet* packet) const {
+    std::string_view bytes;
+    if (!ReadBytes(place, buffer, &bytes) || !PacketDecoder::Parse(bytes, packet)) return false;
+    const size_t worth_bytes = PacketDecoder::WorthOf(*packet, bytes.size());
+    return decoder->Decode(worth_bytes, packet).ok() &&
+           static_cast<uint32_t>(packet->body_case()) == packets_[place].body;
   }
 
-  bool ReadSome(size_t place, const std::vector<uint32_t>& fields,
-                SomeOfPacket* some) const override {
+  bool ReadBytes(size_t place, std::string* buffer, std::string_view* packet) const override {
     const PacketPlace& at = packets_[place];
-    const Listed& listed = listed_[listed_at_[place]];
-    return some->Read(*file_, at.offset_bytes, at.end_bytes, at.body, fields) &&
-           (!listed.has_checksum || listed.checksum == some->checksum());
+    const size_t length = std::min<uint64_t>(at.end_bytes - at.offset_bytes, kMaxTail);
+    if (buffer->size() < length) buffer->assign(length, '\0');
+    const size_t have = file_->ReadTo(at.offset_bytes, buffer->data(), length);
+    const Frame frame = ParseFrame(std::string_view(buffer->data(), have));
+    if (frame.state != Frame::State::kWhole || !Lists(listed_at_[place], at.offset_bytes, frame)) {
+      return false;
+    }
+    *packet = frame.packet;
+    return true;
   }
 
   bool Whole() const override {
@@ -175,8 +180,11 @@ class IndexedFile : public FileIndex {
 
   PacketTimes Times(size_t place) const override {
     if (has_times_) return listed_[listed_at_[place]].times;
-    const PacketPlace& at = packets_[place];
-    return TimesOf(*file_, at.offset_bytes, at.end_bytes);
+    std::string buffer;
+    std::string_view bytes;
+    Packet packet;
+    const bool sound = ReadBytes(place, &buffer, &bytes) && PacketDecoder::Parse(bytes, &packet);
+    return sound ? TimesOf(packet) : PacketTimes();
   }
 
   size_t CountWrongTimes(const std::vector<SeenTimes>& seen) const override {
@@ -185,54 +193,14 @@ class IndexedFile : public FileIndex {
     for (size_t place = 0; has_times_ && place < packets_.size(); ++place) {
       const PacketPlace& at = packets_[place];
       while (next != seen.end() && next->offset_bytes < at.offset_bytes) ++next;
-      const bool known = next != seen.end() && next->offset_bytes == at.offset_bytes &&
-                         next->end_bytes <= at.end_bytes;
-      if (Times(place) != (known ? next->times : TimesOf(*file_, at.offset_bytes, at.end_bytes))) {
-        ++wrong;
-      }
+      const bool was_seen = next != seen.end() && next->offset_bytes == at.offset_bytes &&
+                            next->end_bytes <= at.end_bytes;
+      wrong += was_seen && Times(place) != next->times;
     }
     return wrong;
   }
 
-  std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields) const override;
-
-  // To be used again, as new memory costs more than reading into it.
-  struct RawPacket {
-    std::string_view bytes;  // as it was written, or of some kinds some fields
-    size_t written_bytes = 0;
-    std::string buffer, some;  // where they are
-  };
-  bool ReadRaw(size_t place, const Fields& fields, RawPacket* raw) const {
-    const PacketPlace& at = packets_[place];
-    const size_t length = std::min<uint64_t>(at.end_bytes - at.offset_bytes, kMaxTail);
-    std::string& buffer = raw->buffer;
-    if (buffer.size() < length) buffer.assign(length, '\0');
-    const std::string_view bytes(buffer.data(),
-                                 file_->ReadTo(at.offset_bytes, buffer.data(), length));
-    const Frame frame = ParseFrame(bytes);
-    if (frame.state != Frame::State::kWhole || !Lists(listed_at_[place], at.offset_bytes, frame)) {
-      return false;
-    }
-    raw->bytes = frame.packet, raw->written_bytes = frame.packet.size();
-    if (const auto found = fields.find(at.body); found != fields.end()) {
-      if (!SomeFields(frame.packet, at.body, found->second, &raw->some)) return false;
-      raw->bytes = raw->some;
-    }
-    return true;
-  }
-  // worth: its bytes, or what packed ones may be worth.
-  static bool Parse(const RawPacket& raw, Packet* packet, size_t* worth) {
-    const int bytes = static_cast<int>(raw.bytes.size());
-    if (!IsModest(raw.bytes) || !packet->ParseFromArray(raw.bytes.data(), bytes)) return false;
-    const bool packed = packet->has_packed() || packet->has_packed_block();
-    *worth = raw.written_bytes * (packed ? kPackedWorth : 1);
-    return true;
-  }
-  // Blocks and packed bodies as what they stand for.
-  bool Unfold(size_t place, size_t worth, Packet* packet, uint64_t* rows) const {
-    return Expand(packet, rows).ok() && Validate(*packet, worth).ok() &&
-           static_cast<uint32_t>(packet->body_case()) == packets_[place].body;
-  }
+  std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
 
  private:
   // Whether a packet is the one that the index has there; the footer is behind all of them.
@@ -291,30 +259,14 @@ class IndexedFile : public FileIndex {
   std::vector<size_t> listed_at_;  // of each place, in those
 };
 
-// The packet in a frame, as far as PacketEncoder's order goes.
-WrittenPacket InFrame(const Frame& frame) {
-  WrittenPacket packet;
-  packet.bytes = frame.packet.size();
-  std::string_view left = frame.packet;
-  left.remove_suffix(kTrailerBytes);
-  left.remove_prefix(kSyncField.size());
-  WireField sequence, body;
-  if (!TakeField(&left, &sequence) || !TakeField(&left, &body) || !body.has_length() ||
-      !left.empty()) {
-    return packet;
-  }
-  packet.number = static_cast<uint32_t>(body.number()), packet.body = body.content;
-  return packet;
-}
-
 class PacketsOfWhole : public WholeFile {
  public:
   explicit PacketsOfWhole(const IndexedFile* file) : file_(*file), checked_(file->listed_.size()) {}
 
-  bool Read(size_t place, WrittenPacket* packet) override {
+  bool Read(size_t place, std::string_view* packet) override {
     Frame frame;
     if (!Check(file_.listed_at_[place], &frame)) return false;
-    *packet = InFrame(frame);
+    *packet = frame.packet;
     return true;
   }
 
@@ -381,8 +333,8 @@ std::unique_ptr<WholeFile> IndexedFile::ReadWhole() const {
 
 class ChosenPackets : public Reader {
  public:
-  ChosenPackets(const IndexedFile* file, std::vector<size_t> places, Fields fields)
-      : file_(*file), places_(std::move(places)), fields_(std::move(fields)) {
+  ChosenPackets(const IndexedFile* file, std::vector<size_t> places)
+      : file_(*file), places_(std::move(places)) {
     stats_.has_footer = true;
   }
 
@@ -395,7 +347,7 @@ class ChosenPackets : public Reader {
       // At most three times what it takes in the file: what a packed one may be worth.
       stats_.worth_bytes += kPackedWorth * length;
       packet->Clear();
-      if (ReadOne(place, packet)) {
+      if (file_.Read(place, &buffer_, &decoder_, packet)) {
         ++stats_.packets;
         return Next::kPacket;
       }
@@ -404,49 +356,21 @@ class ChosenPackets : public Reader {
     }
     return Next::kEnd;
   }
-  size_t KeepColumns(size_t) override {
-    keep_columns_ = true;
-    return 1;
-  }
-  const TableRows* columns() const override { return columns_; }
-  uint64_t written_rows() const override { return written_rows_; }
+  const TableRows* columns() const override { return decoder_.rows(); }
+  uint64_t written_rows() const override { return decoder_.written_rows(); }
   const ReadStats& stats() const override { return stats_; }
 
  private:
-  bool ReadOne(size_t place, Packet* packet) {
-    columns_ = nullptr;
-    if (!file_.ReadRaw(place, fields_, &raw_)) return false;
-    if (keep_columns_ && batch_.Open(raw_.bytes, raw_.written_bytes, packet)) {
-      columns_ = &batch_.rows();
-      written_rows_ = columns_->rows();
-      return static_cast<uint32_t>(packet->body_case()) == file_.packets()[place].body;
-    }
-    size_t worth = 0;
-    if (!file_.Parse(raw_, packet, &worth)) return false;
-    if (!keep_columns_ || !BlockRows::Knows(*packet)) {
-      return file_.Unfold(place, worth, packet, &written_rows_);
-    }
-    const bool sound = block_.Decode(worth, packet).ok();
-    if (sound) columns_ = &block_.rows();
-    written_rows_ = block_.rows().rows();
-    return sound;
-  }
-
   const IndexedFile& file_;
-  bool keep_columns_ = false;
-  BatchRows batch_;
-  BlockRows block_;
-  const TableRows* columns_ = nullptr;  // of one of them
-  std::vector<size_t> places_;
-  Fields fields_;
-  IndexedFile::RawPacket raw_;
+  const std::vector<size_t> places_;
   size_t next_ = 0;
-  uint64_t written_rows_ = 0;
+  std::string buffer_;
+  PacketDecoder decoder_;
   ReadStats stats_;
 };
 
-std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places, Fields fields) const {
-  return std::make_unique<ChosenPackets>(this, std::move(places), std::move(fields));
+std::unique_ptr<Reader> IndexedFile::Choose(std::vector<size_t> places) const {
+  return std::make_unique<ChosenPackets>(this, std::move(places));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #define LIBTRACE_STREAM_INDEX_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +19,7 @@
 
 namespace acceltrace::stream {
 
-class SomeOfPacket;
+class PacketDecoder;
 
 struct PacketPlace {
   uint64_t offset_bytes = 0, end_bytes = 0;
@@ -30,22 +29,13 @@ struct PacketPlace {
   uint64_t events = 0;
 };
 
-// Of batches of these kinds only these fields, by their numbers: the other columns read as zero.
-using Fields = std::map<uint32_t, std::vector<uint32_t>>;
-
-// A packet as it was written, valid until the next one is read.
-struct WrittenPacket {
-  uint32_t number = 0;    // of its body in Packet; 0: it is not in the order of PacketEncoder
-  std::string_view body;  // without tag and length
-  size_t bytes = 0;       // of the packet
-};
-
 // All packets of a file, each read once, in whatever order they are asked for.
 class WholeFile {
  public:
   virtual ~WholeFile() = default;
-  // False: FileIndex::Whole() is, because of this packet.
-  virtual bool Read(size_t place, WrittenPacket* packet) = 0;
+  // The packet as it was written, valid until the next one is read. Returns false if it is not
+  // whole, so that FileIndex::Whole() would be false.
+  virtual bool Read(size_t place, std::string_view* packet) = 0;
   // Reads those that were not asked for. Whether the file is whole, after each Read() was true.
   virtual bool Rest() = 0;
 };
@@ -72,20 +62,19 @@ class FileIndex {
   // says when the rows of each were. What is read later is compared with the index, so that
   // packets that are not asked for can be damaged but not be missed.
   virtual bool Complete() const = 0;
-  // False: it is damaged, or another one than the index says. Blocks come as batches.
-  virtual bool Read(size_t place, proto::Packet* packet) const = 0;
-  // Its body as it was written, of columns of such a batch only these fields; false as there. What
-  // is in it is not looked at.
-  virtual bool ReadSome(size_t place, const std::vector<uint32_t>& fields,
-                        SomeOfPacket* some) const = 0;
+  // Reads one packet, with its rows in *decoder. Returns false if it is damaged or another one than
+  // the index says.
+  virtual bool Read(size_t place, PacketDecoder* decoder, proto::Packet* packet) const = 0;
+  // The same packet as it was written, in *buffer, without a look at what is in it.
+  virtual bool ReadBytes(size_t place, std::string* buffer, std::string_view* packet) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
-  // Looks into every packet: of how many the index says other times than they do. Who asks for a
-  // part of the time would miss those. 0 where it says none. seen: what a reader of all of the file
-  // found, ReadStats::times.
+  // Of how many packets the index says other times than their rows have, so that who asks for a
+  // part of the time would miss them; 0 if it says none. seen: what a reader of the whole file
+  // found, in ReadStats::times.
   virtual size_t CountWrongTimes(const std::vector<SeenTimes>& seen) const = 0;
   // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
-  // packet that cannot be read is a gap. fields: not of blocks, which are there with all columns.
-  virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places, Fields fields = {}) const = 0;
+  // packet that cannot be read is a gap.
+  virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places) const = 0;
 
  protected:
   std::vector<PacketPlace> packets_;

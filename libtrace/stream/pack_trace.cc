@@ -73,8 +73,7 @@ struct Waiting {
   uint64_t first = UINT64_MAX, last = 0;
 };
 
-// Columns of the batches of earlier versions, as a block has them. Not of host events: a row of a
-// block is several of those.
+// Columns of the batches of earlier versions, as a block has them.
 void FromBatch(const TableRows& from, RowColumns* to) {
   to->rows = from.rows();
   for (size_t column = 0; column < TableRows::kColumns; ++column) {
@@ -104,7 +103,8 @@ class Packer {
  public:
   explicit Packer(const std::function<Status(std::string_view)>& write) : write_(write) {}
 
-  Status Add(Packet* packet, const Entry& entry) {
+  // from: the rows of the packet if it is a batch.
+  Status Add(Packet* packet, const TableRows* from, const Entry& entry) {
     uint32_t table = 0, device = 0, stalls = 0;
     RowColumns rows;
     if (packet->has_block() || packet->has_packed_block()) {
@@ -118,19 +118,17 @@ class Packer {
         rows.columns[i] = columns.AllOf(static_cast<int>(i));
       }
       table = block.table(), device = block.device(), stalls = block.stalls();
-    } else if (const size_t n = Rows(*packet); n > 0) {
+    } else if (from != nullptr && from->rows() > 0 && !packet->has_host()) {
+      // A row of a block of host jobs is several host events: these stay a batch.
       if (packet->has_commands()) {
         table = Block::TABLE_COMMANDS, device = packet->commands().device();
-        stalls =
-            static_cast<uint32_t>(packet->commands().stall_ticks_size()) / static_cast<uint32_t>(n);
-        FromBatch(TableRows(packet->commands()), &rows);
+        stalls = static_cast<uint32_t>(from->stalls());
       } else if (packet->has_jobs()) {
         table = Block::TABLE_DEVICE_JOBS, device = packet->jobs().device();
-        FromBatch(TableRows(packet->jobs()), &rows);
-      } else if (packet->has_api()) {
+      } else {
         table = Block::TABLE_API_CALLS;
-        FromBatch(TableRows(packet->api()), &rows);
       }
+      FromBatch(*from, &rows);
     }
     if (table != 0) return AddRows({table, device, stalls}, std::move(rows), entry);
     // Where the clock was read, and where the end begins, nothing waits any longer.
@@ -262,7 +260,8 @@ Result<PackedSize> PackTrace(const std::string& path,
     if (at >= entries.size()) return Unfit(path, "it changed meanwhile");
     size.events += entries[at].events;
     if (packet.has_index()) continue;  // the new one has its own
-    if (Status status = packer.Add(&packet, entries[at]); !status.ok()) return status;
+    if (Status status = packer.Add(&packet, opened.value()->columns(), entries[at]); !status.ok())
+      return status;
   }
   if (Status status = packer.Finish(); !status.ok()) return status;
   size.after_bytes = packer.bytes();

@@ -17,6 +17,7 @@
 #include "libtrace/stream/packed.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/sample_trace.h"
+#include "libtrace/stream/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::stream {
@@ -89,8 +90,12 @@ TEST_CASE("a head that is where the unit became free takes no room") {
 
 TEST_CASE("impossible packed blocks are refused before anything is allocated for them") {
   const proto::Packet good = PackedCommands(Commands(200, 3));
-  proto::Packet packet;
-  REQUIRE(UnpackPackedBlock(good.packed_block(), &packet).ok());
+  const auto unpacks = [](const Block& block) {
+    proto::Packet packet;
+    *packet.mutable_packed_block() = block;
+    return ToBatch(&packet).ok();
+  };
+  REQUIRE(unpacks(good.packed_block()));
   std::vector<Block> bad(9, good.packed_block());
   bad[0].set_rows(199);  // another size than the frame says
   bad[1].set_rows(1 << 20);
@@ -103,14 +108,14 @@ TEST_CASE("impossible packed blocks are refused before anything is allocated for
   bad[8].set_rows(0);
   for (size_t i = 0; i < bad.size(); ++i) {
     INFO("block " << i);
-    CHECK_FALSE(UnpackPackedBlock(bad[i], &packet).ok());
+    CHECK_FALSE(unpacks(bad[i]));
   }
   Block thin = good.packed_block();  // all its rows alike, and nothing that fills it up
   thin.clear_column(), thin.clear_width(), thin.clear_mode(), thin.clear_base();
   thin.clear_start(), thin.clear_reference(), thin.clear_data(), thin.clear_filling();
-  CHECK_FALSE(UnpackPackedBlock(thin, &packet).ok());
+  CHECK_FALSE(unpacks(thin));
   thin.set_filling(std::string(LeastPackedBytes(Block::TABLE_COMMANDS, 200), '\0'));
-  CHECK(UnpackPackedBlock(thin, &packet).ok());
+  CHECK(unpacks(thin));
 }
 
 TEST_CASE("a body that is packed comes back, within bounds") {
@@ -121,9 +126,8 @@ TEST_CASE("a body that is packed comes back, within bounds") {
   }
   REQUIRE(Packing().Pack(ranges, &packed));
   proto::Packet back = packed;
-  uint64_t rows = 0;
-  REQUIRE(Expand(&back, &rows).ok());
-  CHECK(rows == 5000);
+  REQUIRE(Unpack(&back).ok());
+  CHECK(Rows(back) == 5000);
   CHECK(back.SerializeAsString() == ranges.SerializeAsString());
   // Ranges take 4 bytes each at least; packed a third.
   CHECK(packed.packed().data().size() + packed.packed().filling().size() >= (5000 - 64) * 4 / 3);
@@ -135,12 +139,12 @@ TEST_CASE("a body that is packed comes back, within bounds") {
     if (i == 2) bad.mutable_data()->pop_back();
     if (i == 3) bad.set_size(0);
     if (i == 4) bad.set_body(proto::Packet::kInfo);
-    const bool read = Expand(&back, &rows).ok();
+    const bool read = Unpack(&back).ok();
     CHECK((i == 4 ? read && back.body_case() == proto::Packet::BODY_NOT_SET : !read));
   }
   back = packed;
   back.mutable_packed()->set_codec(9);  // of a newer version
-  CHECK((Expand(&back, &rows).ok() && back.body_case() == proto::Packet::BODY_NOT_SET));
+  CHECK((Unpack(&back).ok() && back.body_case() == proto::Packet::BODY_NOT_SET));
 }
 
 // A file in the test's folder.
@@ -176,7 +180,7 @@ std::map<int, std::vector<uint64_t>> RowsOf(const std::string& bytes) {
   REQUIRE(reader.ok());
   std::map<int, std::vector<uint64_t>> all_rows;
   proto::Packet packet;
-  while (reader.value()->Read(&packet) == Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket) {
     if (packet.has_footer() || packet.has_index()) continue;
     std::vector<uint64_t>& rows = all_rows[packet.body_case()];
     const auto add = [&](const auto& column) {
@@ -277,7 +281,7 @@ TEST_CASE("the index comes in parts, each of which is compared with the packets"
     REQUIRE(reader.ok());
     proto::Packet packet;
     uint64_t parts = 0, listed = 0;
-    while (reader.value()->Read(&packet) == Reader::Next::kPacket) {
+    while (stream::ReadBatch(reader.value().get(), &packet) == Reader::Next::kPacket) {
       parts += packet.has_index();
       if (packet.has_footer()) {
         listed = packet.footer().earlier_packets() +

@@ -9,7 +9,6 @@
 #include "libtrace/stream/block.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/validate.h"
-#include "libtrace/stream/wire.h"
 
 namespace acceltrace::stream {
 namespace {
@@ -40,30 +39,6 @@ bool MayBePacked(uint32_t body) {
 // worth: the bytes of the packet that count.
 bool MayUnpackTo(uint64_t size, size_t worth) {
   return size <= kMaxPacketBytes && size <= kFreePackedBytes + kMostPacking * worth;
-}
-
-Status Unpack(const proto::Packed& packed, Packet* packet) {
-  const uint64_t sequence = packet->sequence();
-  const uint32_t checksum = packet->crc32c();
-  packet->Clear();
-  packet->set_sequence(sequence);
-  packet->set_crc32c(checksum);
-  if (packed.codec() != proto::Packed::CODEC_ZSTD || !MayBePacked(packed.body())) return {};
-  if (!MayUnpackTo(packed.size(), packed.data().size() + packed.filling().size())) {
-    return Status::Error("invalid packet: packed more tightly than it may be");
-  }
-  std::string body, bytes;
-  if (!Decompress(packed.data(), packed.size(), &body)) {
-    return Status::Error("invalid packet: it does not decompress");
-  }
-  AppendVarint(uint64_t{packed.body()} << 3 | 2, &bytes);
-  AppendVarint(body.size(), &bytes);
-  bytes += body;
-  if (!IsModest(bytes) || !packet->MergeFromString(bytes) ||
-      static_cast<uint32_t>(packet->body_case()) != packed.body()) {
-    return Status::Error("invalid packet: what is packed in it is not of its kind");
-  }
-  return {};
 }
 
 // Columns that a column may be close to: most rows of it say the same, or a little more.
@@ -149,48 +124,25 @@ void AppendPlanes(const std::vector<uint64_t>& numbers, size_t planes, std::stri
 
 }  // namespace
 
-Status Expand(Packet* packet, uint64_t* rows) {
-  *rows = 0;
-  if (packet->has_block()) {
-    const Block block = std::move(*packet->mutable_block());
-    *rows = block.rows();
-    return UnpackBlock(block, packet);
+Status Unpack(Packet* packet) {
+  const proto::Packed packed = std::move(*packet->mutable_packed());
+  packet->clear_body();
+  if (packed.codec() != proto::Packed::CODEC_ZSTD || !MayBePacked(packed.body())) return {};
+  if (!MayUnpackTo(packed.size(), packed.data().size() + packed.filling().size())) {
+    return Status::Error("invalid packet: packed more tightly than it may be");
   }
-  if (packet->has_packed_block()) {
-    const Block block = std::move(*packet->mutable_packed_block());
-    *rows = block.rows();
-    return UnpackPackedBlock(block, packet);
+  std::string body, bytes;
+  if (!Decompress(packed.data(), packed.size(), &body)) {
+    return Status::Error("invalid packet: it does not decompress");
   }
-  if (packet->has_packed()) {
-    const proto::Packed packed = std::move(*packet->mutable_packed());
-    if (Status status = Unpack(packed, packet); !status.ok()) return status;
+  AppendVarint(uint64_t{packed.body()} << 3 | 2, &bytes);
+  AppendVarint(body.size(), &bytes);
+  bytes += body;
+  if (!IsModest(bytes) || !packet->MergeFromString(bytes) ||
+      static_cast<uint32_t>(packet->body_case()) != packed.body()) {
+    return Status::Error("invalid packet: what is packed in it is not of its kind");
   }
-  *rows = Rows(*packet);
   return {};
-}
-
-bool FindPackedBody(std::string_view packed, PackedBody* body) {
-  uint64_t said[4] = {};
-  std::string_view bytes[2];  // the data, the filling
-  uint64_t before = 0;
-  for (WireField field; !packed.empty(); before = field.number()) {
-    if (!TakeShortest(&packed, &field) || field.number() <= before) return false;
-    if (field.number() < 4 && field.is_number()) {
-      said[field.number()] = field.value;
-    } else if (field.number() >= 4 && field.number() <= 5 && field.has_length()) {
-      bytes[field.number() - 4] = field.content;
-    } else {
-      return false;
-    }
-  }
-  const size_t worth = bytes[0].size() + bytes[1].size();
-  // Of bytes that are no more IsModest() counts no more numbers.
-  if (said[1] > UINT32_MAX || said[2] != proto::Packed::CODEC_ZSTD || worth > kMaxValues ||
-      !MayUnpackTo(said[3], worth)) {
-    return false;
-  }
-  *body = {static_cast<uint32_t>(said[1]), said[3], bytes[0]};
-  return true;
 }
 
 // Keeps the cheaper one. first: the value of the first row, for MODE_DELTA.

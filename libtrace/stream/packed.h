@@ -22,19 +22,9 @@ namespace acceltrace::stream {
 // A body takes at most so many times the bytes of the packet that it is packed in, and some.
 inline constexpr size_t kMostPacking = 8, kFreePackedBytes = 1024;
 
-// What a block, a packed block or a packed body stands for; other packets stay as they are. Of a
-// newer kind: a packet without a body. `rows`: as they were written.
-Status Expand(proto::Packet* packet, uint64_t* rows);
-
-// A body as it lies in a Packed message.
-struct PackedBody {
-  uint32_t body = 0;  // its field number in Packet
-  size_t size = 0;    // that it decompresses to
-  std::string_view data;
-};
-// From the message's bytes, whose size is checked as Expand() does. False: it is packed in a way
-// that this version does not know, too tightly, or not written as PacketEncoder does.
-bool FindPackedBody(std::string_view packed, PackedBody* body);
+// Replaces the body of a packet that has a Packed one by what is packed in it, or by none if a
+// newer version packed it.
+Status Unpack(proto::Packet* packet);
 
 // Rows of one table of one device. An empty column is zero in each row.
 struct RowColumns {

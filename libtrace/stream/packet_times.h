@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the rows of a packet were, by the few of its bytes that say so. Internal.
+// When the rows of a packet were, as the index of a file has it. Internal.
 #ifndef LIBTRACE_STREAM_PACKET_TIMES_H_
 #define LIBTRACE_STREAM_PACKET_TIMES_H_
 
@@ -40,20 +40,9 @@ class BytesInMemory : public Bytes {
   std::string_view bytes_;
 };
 
-// The columns of a batch that say when: begins or times as differences, and lengths; 0: none.
-struct TimeColumns {
-  uint32_t begin = 0, length = 0;
-  bool of_device = false;
-};
-TimeColumns TimeColumnsOf(uint32_t body);
-
-// Of rows of such a batch, from its columns. lengths: nullptr, if there are none.
-PacketTimes TimesOfRows(uint32_t body, uint32_t device, const uint64_t* begins,
-                        const uint64_t* lengths, size_t rows);
-
-// Of the packet whose frame lies in [begin, end), which need not be one. Nothing is checked: a
-// wrong answer is possible where the packet is damaged.
-PacketTimes TimesOf(const Bytes& file, uint64_t begin, uint64_t end);
+// When the rows of a packet were, which need not be sound: what a block says of itself, else the
+// first and the last of its times. Unknown for packets without rows or without such a column.
+PacketTimes TimesOf(const proto::Packet& packet);
 
 }  // namespace acceltrace::stream
 

@@ -10,6 +10,7 @@
 
 #include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/table_rows.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/writer.h"
 #include "tests/catch.h"
 #include "tests/golden/temporary_file.h"
@@ -94,7 +95,7 @@ TEST_CASE("a file can be read once more, a stream cannot") {
   REQUIRE((*reader)->CanReadAgain());
   Packet packet;
   std::vector<std::string> first, second;
-  while ((*reader)->Read(&packet) == Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader->get(), &packet) == Reader::Next::kPacket) {
     first.push_back(packet.SerializeAsString());
   }
   CHECK_FALSE((*reader)->CanReadAgain());
@@ -103,13 +104,14 @@ TEST_CASE("a file can be read once more, a stream cannot") {
     REQUIRE(again.ok());
     *reader = std::move(*again);
     second.clear();
-    while (second.size() < until && (*reader)->Read(&packet) == Reader::Next::kPacket) {
+    while (second.size() < until &&
+           stream::ReadBatch(reader->get(), &packet) == Reader::Next::kPacket) {
       second.push_back(packet.SerializeAsString());
     }
     CHECK(std::equal(second.begin(), second.end(), first.begin()));
     CHECK(second.size() == until);
   }
-  CHECK((*reader)->Read(&packet) == Reader::Next::kEnd);
+  CHECK(stream::ReadBatch(reader->get(), &packet) == Reader::Next::kEnd);
   CHECK((*reader)->stats().has_footer);
 
   int ends[2];

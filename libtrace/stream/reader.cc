@@ -6,16 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "libtrace/stream/batch_rows.h"
-#include "libtrace/stream/block.h"
-#include "libtrace/stream/block_rows.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/framing.h"
-#include "libtrace/stream/packed.h"
+#include "libtrace/stream/packet_decoder.h"
+#include "libtrace/stream/packet_times.h"
 #include "libtrace/stream/sequence_set.h"
 #include "libtrace/stream/source.h"
-#include "libtrace/stream/validate.h"
 
 namespace acceltrace::stream {
 
@@ -34,6 +31,7 @@ constexpr uint64_t kWasteFactor = 4;
 // Packets that are remembered until the footer; an index of so many may have been cut short.
 constexpr size_t kMaxRemembered = 500'000;
 constexpr size_t kMinFullIndex = 450'000;
+constexpr size_t kMaxTimes = size_t{1} << 22;
 
 size_t FindSync(std::string_view bytes, size_t from) {
   if (from >= bytes.size()) return std::string_view::npos;
@@ -44,7 +42,9 @@ size_t FindSync(std::string_view bytes, size_t from) {
 
 class PacketReader : public Reader {
  public:
-  PacketReader(std::unique_ptr<Source> source, bool raw) : source_(std::move(source)), raw_(raw) {}
+  PacketReader(std::unique_ptr<Source> source, bool raw) : source_(std::move(source)), raw_(raw) {
+    decoders_.push_back(std::make_unique<PacketDecoder>());
+  }
 
   // Finds the first packet, so that Open can refuse what is not a trace.
   Status Start(const std::string& name) {
@@ -72,7 +72,7 @@ class PacketReader : public Reader {
       first_.reset();  // written_rows_ is still of it
       return Next::kPacket;
     }
-    TakeRoom();
+    PacketDecoder& decoder = NextDecoder();
     while (!stopped_) {
       std::string_view bytes = source_->Peek(kMinFrameBytes);
       if (bytes.empty()) break;
@@ -87,7 +87,7 @@ class PacketReader : public Reader {
         continue;
       }
       large_ |= frame.total_bytes > kLargeBytes;
-      const bool good = Take(frame, packet);
+      const bool good = Take(frame, &decoder, packet);
       Advance(frame.total_bytes);
       if (good) return Next::kPacket;
     }
@@ -100,9 +100,10 @@ class PacketReader : public Reader {
   }
 
   size_t KeepColumns(size_t reads) override {
-    rooms_ = std::make_unique<Room[]>(num_rooms_ = reads);
-    room_ = nullptr, columns_ = nullptr, large_ = false;
-    source_->Keep(reads);  // columns of a batch refer to its bytes
+    // The rows of the packet that Start() has read are still to be given.
+    if (!first_) decoders_.clear(), rows_ = nullptr;
+    while (decoders_.size() < reads) decoders_.push_back(std::make_unique<PacketDecoder>());
+    reads_ = 0, large_ = false;
     return reads;
   }
   void KeepTimes() override { keep_times_ = true; }
@@ -116,20 +117,20 @@ class PacketReader : public Reader {
     return std::unique_ptr<Reader>(std::move(again));
   }
 
-  const TableRows* columns() const override { return columns_; }
+  const TableRows* columns() const override { return rows_; }
 
   uint64_t written_rows() const override { return written_rows_; }
 
   const ReadStats& stats() const override { return stats_; }
 
  private:
-  // What a large packet took is not kept for several.
-  void TakeRoom() {
-    if (num_rooms_ == 0) return;
-    if (num_rooms_ > 1 && large_ && room_ != nullptr) *room_ = Room();
+  // The decoder of the next packet: they take turns, so that rows stay for as many reads. What a
+  // large packet took is not kept for several.
+  PacketDecoder& NextDecoder() {
+    std::unique_ptr<PacketDecoder>& last = decoders_[reads_ % decoders_.size()];
+    if (decoders_.size() > 1 && large_) last = std::make_unique<PacketDecoder>();
     large_ = false;
-    room_ = &rooms_[reads_++ % num_rooms_];
-    source_->Mark();
+    return *decoders_[++reads_ % decoders_.size()];
   }
 
   void Advance(size_t count) {
@@ -149,26 +150,29 @@ class PacketReader : public Reader {
     AddGap(*std::exchange(damage_, std::nullopt));
   }
 
-  // Readers see batches only. True if the content is sound.
-  bool Unfold(const Frame& frame, proto::Packet* packet) {
-    const bool packed = packet->has_packed() || packet->has_packed_block();
-    if (raw_ && (packed || packet->has_block())) {
-      written_rows_ = packed ? packet->packed_block().rows() : packet->block().rows();
+  // Returns whether the content of a parsed packet is sound.
+  bool Decode(const Frame& frame, PacketDecoder* decoder, proto::Packet* packet) {
+    if (raw_ && (packet->has_packed() || packet->has_packed_block() || packet->has_block())) {
+      written_rows_ = packet->has_block() ? packet->block().rows() : packet->packed_block().rows();
       return true;
     }
-    const size_t worth = frame.packet.size() * (packed ? kPackedWorth : 1);
-    stats_.worth_bytes += worth;
-    if (room_ != nullptr && BlockRows::Knows(*packet)) {
-      const bool sound = room_->block.Decode(worth, packet).ok();
-      if (sound) columns_ = &room_->block.rows();
-      written_rows_ = room_->block.rows().rows();
-      return sound;
+    const size_t worth_bytes = PacketDecoder::WorthOf(*packet, frame.packet.size());
+    stats_.worth_bytes += worth_bytes;
+    // A block says itself when its rows were; the decoder compares that with the rows.
+    const bool block = packet->has_block() || packet->has_packed_block();
+    PacketTimes times = keep_times_ && block ? TimesOf(*packet) : PacketTimes();
+    if (!decoder->Decode(worth_bytes, packet).ok()) return false;
+    written_rows_ = decoder->written_rows();
+    rows_ = decoder->rows();
+    if (keep_times_ && !block) times = TimesOf(*packet);
+    if (keep_times_ && stats_.times.size() < kMaxTimes) {
+      stats_.times.push_back({stats_.bytes, stats_.bytes + frame.total_bytes, times});
     }
-    return Expand(packet, &written_rows_).ok() && Validate(*packet, worth).ok();
+    return true;
   }
 
   // The frame is sound; true if its content is too.
-  bool Take(const Frame& frame, proto::Packet* packet) {
+  bool Take(const Frame& frame, PacketDecoder* decoder, proto::Packet* packet) {
     const bool late = frame.sequence < expected_sequence_;
     const uint64_t missing = late ? 0 : frame.sequence - expected_sequence_;
     if (damage_) {
@@ -184,25 +188,15 @@ class PacketReader : public Reader {
     }
     stats_.reordered_packets += late;
     expected_sequence_ = std::max(expected_sequence_, frame.sequence + 1);
-    columns_ = nullptr;
-    uint32_t body = 0;
-    if (room_ != nullptr && !raw_ && room_->batch.Open(frame.packet, frame.packet.size(), packet)) {
-      body = room_->batch.written_body();
-      columns_ = &room_->batch.rows();
-      written_rows_ = columns_->rows();
-      stats_.worth_bytes += room_->batch.worth();
-      if (keep_times_) NoteTimes(frame);
-    } else {
-      const int bytes = static_cast<int>(frame.packet.size());
-      if (!IsModest(frame.packet) || !packet->ParseFromArray(frame.packet.data(), bytes)) {
-        ++stats_.bad_packets;
-        return false;
-      }
-      body = static_cast<uint32_t>(packet->body_case());
-      if (!Unfold(frame, packet)) {
-        ++stats_.bad_packets;
-        return false;
-      }
+    rows_ = nullptr;
+    if (!PacketDecoder::Parse(frame.packet, packet)) {
+      ++stats_.bad_packets;
+      return false;
+    }
+    const auto body = static_cast<uint32_t>(packet->body_case());
+    if (!Decode(frame, decoder, packet)) {
+      ++stats_.bad_packets;
+      return false;
     }
     if (packet->body_case() == proto::Packet::BODY_NOT_SET) {
       Remember(frame, body, *packet);
@@ -222,13 +216,6 @@ class PacketReader : public Reader {
     }
     Remember(frame, body, *packet);
     return true;
-  }
-
-  void NoteTimes(const Frame& frame) {
-    if (stats_.times.size() >= kMaxRemembered) return;
-    const PacketTimes times = room_->batch.Times();
-    if (times.clock == PacketTimes::Clock::kUnknown) return;
-    stats_.times.push_back({stats_.bytes, stats_.bytes + frame.total_bytes, times});
   }
 
   // body: as it was written.
@@ -356,22 +343,15 @@ class PacketReader : public Reader {
     uint64_t sequence;
   };
 
-  // Where columns of a packet are decoded to.
-  struct Room {
-    BatchRows batch;
-    BlockRows block;
-  };
-
   std::unique_ptr<Source> source_;
   std::string name_;
   bool raw_;
-  std::unique_ptr<Room[]> rooms_;  // if columns are kept: they take turns
-  size_t num_rooms_ = 0, reads_ = 0;
-  Room* room_ = nullptr;
-  bool large_ = false;  // what is in it
+  std::vector<std::unique_ptr<PacketDecoder>> decoders_;  // as many as KeepColumns() asked for
+  size_t reads_ = 0;
+  bool large_ = false;  // the last packet was
   bool keep_times_ = false;
-  const TableRows* columns_ = nullptr;  // of one of them
-  std::vector<Seen> seen_;              // since the last part of the index
+  const TableRows* rows_ = nullptr;  // of the last packet
+  std::vector<Seen> seen_;           // since the last part of the index
   uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
   ReadStats stats_;
   std::optional<proto::Packet> first_;

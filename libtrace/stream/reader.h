@@ -81,28 +81,26 @@ class Reader {
   // The bytes must outlive the reader.
   static Result<std::unique_ptr<Reader>> FromMemory(std::string_view bytes);
 
-  // Fills *packet with the next valid one. Invalid content (columns of unequal
-  // length, ids out of range) is counted in stats().bad_packets and skipped; one whose
-  // sequence number was there before in stats().duplicate_packets.
-  // Blocks come as the batches that they stand for.
+  // Fills *packet with the next valid one. Invalid content (columns of unequal length, ids out of
+  // range) is counted in stats().bad_packets and skipped, and a packet whose sequence number was
+  // there before in stats().duplicate_packets.
   virtual Next Read(proto::Packet* packet) = 0;
 
-  // How many rows the packet that Read gave last was written with: those of a block may
-  // stand for several of its batch.
+  // The rows of the packet that Read gave last if it has commands, device jobs, host events or API
+  // calls, else nullptr. Its body is then the batch of that table, with its device; the rows of the
+  // batch are only here. They stay until the next Read, or for as many Reads as KeepColumns() says.
+  virtual const TableRows* columns() const = 0;
+
+  // How many rows that packet was written with: a row of a block may be several host events.
   virtual uint64_t written_rows() const = 0;
 
   virtual const ReadStats& stats() const = 0;
 
-  // From the next Read on rows of commands, jobs and API calls, and of host events unless they came
-  // as a block, are not unfolded: of these the packet has an empty batch, and columns() has the
-  // rows; else nullptr. They stay there until so many Reads after it as this returns: `reads` if it
-  // can keep so many. What was kept before is gone. Those of a packet of more than kLargeBytes go
-  // with the next Read.
+  // From the next Read on columns() stay for so many Reads as this returns, which is `reads` if the
+  // reader can do that. Those of a packet of more than kLargeBytes go with the next Read.
   static constexpr uint64_t kLargeBytes = uint64_t{1} << 20;
-  virtual size_t KeepColumns(size_t reads) { return reads; }
-  virtual const TableRows* columns() const { return nullptr; }
-  // From the next Read on stats().times has those of packets whose columns are kept, where they are
-  // what the file's index should say of them.
+  virtual size_t KeepColumns(size_t) { return 1; }
+  // From the next Read on stats().times has when the rows of each packet were.
   virtual void KeepTimes() {}
 
   // Before the first Read: whether Again() can be called later.

@@ -11,6 +11,7 @@
 
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/sample_trace.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/validate.h"
 #include "tests/catch.h"
 
@@ -33,7 +34,7 @@ Outcome Drain(Result<std::unique_ptr<Reader>> reader) {
     return outcome;
   }
   proto::Packet packet;
-  while ((*reader)->Read(&packet) == Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader->get(), &packet) == Reader::Next::kPacket) {
     outcome.sequences.push_back(packet.sequence());
   }
   outcome.stats = (*reader)->stats();
@@ -75,13 +76,13 @@ TEST_CASE("what was written is read back") {
   REQUIRE(reader.ok());
   proto::Packet packet;
   for (const proto::Packet& written : packets) {
-    REQUIRE((*reader)->Read(&packet) == Reader::Next::kPacket);
+    REQUIRE(stream::ReadBatch(reader->get(), &packet) == Reader::Next::kPacket);
     CHECK(packet.body_case() == written.body_case());
   }
-  CHECK((*reader)->Read(&packet) == Reader::Next::kPacket);
+  CHECK(stream::ReadBatch(reader->get(), &packet) == Reader::Next::kPacket);
   CHECK(packet.has_footer());
-  CHECK((*reader)->Read(&packet) == Reader::Next::kEnd);
-  CHECK((*reader)->Read(&packet) == Reader::Next::kEnd);
+  CHECK(stream::ReadBatch(reader->get(), &packet) == Reader::Next::kEnd);
+  CHECK(stream::ReadBatch(reader->get(), &packet) == Reader::Next::kEnd);
   const ReadStats& stats = (*reader)->stats();
   CHECK(stats.bytes == bytes.size());
   CHECK(stats.packets == 8);

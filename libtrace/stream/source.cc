@@ -65,16 +65,9 @@ class FdSource : public Source {
 
   std::string_view Peek(size_t want) override {
     while (end_ - begin_ < want && !ended_) Fill(want);
-    return {buffers_[current_].bytes.get() + begin_, end_ - begin_};
+    return {bytes_.get() + begin_, end_ - begin_};
   }
   void Consume(size_t count) override { begin_ += count; }
-  void Keep(size_t marks) override {
-    std::swap(buffers_[0], buffers_[current_]);
-    current_ = 0;
-    if (begin_ == end_) buffers_.clear(), begin_ = end_ = 0;
-    buffers_.resize(std::max<size_t>(marks, 1));
-  }
-  void Mark() override { moved_ = false; }
   std::string error() const override { return error_; }
   bool CanRewind() const override { return first_ >= 0; }
   void Rewind() override {
@@ -84,24 +77,20 @@ class FdSource : public Source {
   }
 
  private:
-  struct Buffer {
-    size_t size = 0;
-    std::unique_ptr<char[]> bytes;
-  };
-
   void Fill(size_t want) {
     const size_t most = want + (want < kLarge ? kBehindSmall : kBehindLarge);
-    if (begin_ > 0) MoveRest(most);
-    Buffer& buffer = buffers_[current_];
-    // Grows as data comes: a length that lies does not cost its memory.
-    if (end_ == buffer.size) {
-      Buffer more{std::max(kFirstBytes, std::min(2 * buffer.size, most)), nullptr};
-      more.bytes = std::make_unique_for_overwrite<char[]>(more.size);
-      std::copy_n(buffer.bytes.get(), end_, more.bytes.get());
-      buffer = std::move(more);
+    if (begin_ > 0) {
+      std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
+      end_ -= begin_, begin_ = 0;
     }
-    const size_t room = std::min(buffer.size, most) - end_;
-    const ssize_t got = read(fd_.get(), buffer.bytes.get() + end_, room);
+    // The buffer grows as data comes: a length that lies does not cost its memory.
+    if (end_ == size_) {
+      const size_t size = std::max(kFirstBytes, std::min(2 * size_, most));
+      auto bytes = std::make_unique_for_overwrite<char[]>(size);
+      std::copy_n(bytes_.get(), end_, bytes.get());
+      bytes_ = std::move(bytes), size_ = size;
+    }
+    const ssize_t got = read(fd_.get(), bytes_.get() + end_, std::min(size_, most) - end_);
     if (got > 0) {
       end_ += static_cast<size_t>(got);
     } else if (got == 0) {
@@ -112,28 +101,11 @@ class FdSource : public Source {
     }
   }
 
-  // To the begin of a buffer: once after each Mark() of the next one, so that what was seen before
-  // stays in this.
-  void MoveRest(size_t most) {
-    const Buffer& from = buffers_[current_];
-    const size_t rest = end_ - begin_;
-    if (!std::exchange(moved_, true)) current_ = (current_ + 1) % buffers_.size();
-    Buffer& to = buffers_[current_];
-    if (&to != &from && (to.size < rest || to.size > 2 * std::max(most, kFirstBytes))) {
-      to.size = std::max(kFirstBytes, rest);
-      to.bytes = std::make_unique_for_overwrite<char[]>(to.size);
-    }
-    std::memmove(to.bytes.get(), from.bytes.get() + begin_, rest);
-    begin_ = 0, end_ = rest;
-  }
-
   FileDescriptor fd_;
-  off_t first_ = -1;                                      // of a file: where its bytes begin
-  std::vector<Buffer> buffers_ = std::vector<Buffer>(1);  // they take turns
-  size_t current_ = 0;
-  bool moved_ = false;  // to the current one, since Mark()
-  size_t begin_ = 0;    // in it, of what was not consumed
-  size_t end_ = 0;
+  off_t first_ = -1;  // of a file: where its bytes begin
+  size_t size_ = 0;   // of the buffer
+  std::unique_ptr<char[]> bytes_;
+  size_t begin_ = 0, end_ = 0;  // of what was not consumed, in the buffer
   bool ended_ = false;
   std::string error_;
 };

@@ -23,10 +23,6 @@ class Source {
   // input. Valid until the next call.
   virtual std::string_view Peek(size_t want) = 0;
   virtual void Consume(size_t count) = 0;
-  // What the last Consume() before a Mark() went over stays until the `marks`th Mark() after it,
-  // instead of until the next Peek(). What was kept before is gone.
-  virtual void Keep(size_t marks) { (void)marks; }
-  virtual void Mark() {}
   // Why the input ended early, empty if it simply ended.
   virtual std::string error() const = 0;
   // Whether its bytes can be had once more, from the first one on, and back to there.

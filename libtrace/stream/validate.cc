@@ -132,16 +132,6 @@ Status CheckStrings(const proto::Strings& strings) {
   return {};
 }
 
-Status CheckApi(const proto::ApiBatch& batch) {
-  if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
-    return Bad("API call at an impossible time");
-  }
-  if (!AreFlags(batch.open()) || !AreFlags(batch.began_before())) {
-    return Bad("flag that is neither 0 nor 1");
-  }
-  return {};
-}
-
 Status CheckRanges(const proto::RangeBatch& batch) {
   if (!AreTimes(batch.begin_ns_delta()) || !AreDurations(batch.duration_ns())) {
     return Bad("range at an impossible time");
@@ -150,30 +140,6 @@ Status CheckRanges(const proto::RangeBatch& batch) {
     return Bad("flag that is not 0 or 1");
   }
   return {};
-}
-
-Status CheckHost(const proto::HostBatch& batch) {
-  if (!AllAtMost(batch.kind(), static_cast<uint32_t>(proto::HostBatch::Kind_MAX))) {
-    return Bad("unknown kind of host event");
-  }
-  if (!AllAtMost(batch.device(), kMaxDevices - 1)) return Bad("device number too large");
-  if (!AreFlags(batch.in_flight())) return Bad("flag that is neither 0 nor 1");
-  return AreTimes(batch.time_ns_delta()) ? Status() : Bad("host event at an impossible time");
-}
-
-Status CheckCommands(const proto::CommandBatch& batch, size_t rows) {
-  if (batch.device() >= kMaxDevices) return Bad("device number too large");
-  if (!AllAtMost(batch.unit(), uint32_t{kMaxUnits - 1})) return Bad("unit number too large");
-  const size_t stalls = batch.stall_ticks_size();
-  if (stalls != 0 && (rows == 0 || stalls % rows != 0 || stalls / rows > kMaxStalls)) {
-    return Bad("stall columns do not fit the commands");
-  }
-  return {};
-}
-
-Status CheckJobs(const proto::JobBatch& batch) {
-  if (batch.device() >= kMaxDevices) return Bad("device number too large");
-  return AreFlags(batch.has_irq()) ? Status() : Bad("flag that is neither 0 nor 1");
 }
 
 Status CheckCounters(const proto::CounterBatch& batch, size_t rows, size_t bytes) {
@@ -393,16 +359,8 @@ Status Validate(const Packet& packet, size_t bytes) {
       return CheckDevice(packet.device());
     case Packet::kStrings:
       return CheckStrings(packet.strings());
-    case Packet::kApi:
-      return CheckApi(packet.api());
     case Packet::kRanges:
       return CheckRanges(packet.ranges());
-    case Packet::kHost:
-      return CheckHost(packet.host());
-    case Packet::kCommands:
-      return CheckCommands(packet.commands(), rows);
-    case Packet::kJobs:
-      return CheckJobs(packet.jobs());
     case Packet::kCounters:
       return CheckCounters(packet.counters(), rows, bytes);
     case Packet::kClocks:

@@ -5,7 +5,8 @@
 // Checks everything that can be checked on one packet alone: columns as long as each
 // other, numbers within their limits, enumerations known, times that cannot
 // overflow. What needs other packets (string ids, units of a device) is the
-// model's to check.
+// model's to check. The values of the four tables that also come as blocks are
+// checked once they are columns, by RowDecoder.
 #ifndef LIBTRACE_STREAM_VALIDATE_H_
 #define LIBTRACE_STREAM_VALIDATE_H_
 

@@ -62,19 +62,6 @@ inline bool TakeField(std::string_view* bytes, WireField* field) {
   return true;
 }
 
-// Of a number in its shortest form.
-inline size_t LengthOf(uint64_t number) {
-  return (static_cast<size_t>(std::bit_width(number | 1)) + 6) / 7;
-}
-
-// The same, as protobuf writes it.
-inline bool TakeShortest(std::string_view* bytes, WireField* field) {
-  if (!TakeField(bytes, field)) return false;
-  const size_t head = field->whole.size() - field->content.size() - LengthOf(field->tag);
-  if (field->is_number()) return head == LengthOf(field->value);
-  return !field->has_length() || head == LengthOf(field->content.size());
-}
-
 }  // namespace acceltrace::stream
 
 #endif  // LIBTRACE_STREAM_WIRE_H_

@@ -51,10 +51,8 @@ bool PacketEncoder::Append(proto::Packet* packet, int64_t first_host_ns, uint32_
   DropZeroColumns(packet);
   ReplaceInvalidUtf8(packet);
   const uint64_t offset = offset_;
-  const size_t before = out->size();
   if (!AppendFramed(packet, out)) return false;
-  const BytesInMemory frame(std::string_view(*out).substr(before));
-  Index(*packet, offset, first_host_ns, events, TimesOf(frame, 0, frame.size()));
+  Index(*packet, offset, first_host_ns, events, TimesOf(*packet));
   if (static_cast<size_t>(footer_.offset_delta_size()) >= index_packets_) AppendIndex(out);
   return true;
 }

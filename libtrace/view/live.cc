@@ -14,6 +14,7 @@
 namespace acceltrace::view {
 namespace {
 
+using proto::Block;
 using stream::ColumnAt;
 using stream::DeltaDecoder;
 
@@ -58,7 +59,8 @@ void LiveState::See(int64_t time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
 }
 
-void LiveState::Add(const proto::Packet& packet) {
+void LiveState::Add(const proto::Packet& packet, const stream::TableRows* rows) {
+  if (rows != nullptr) rows_ += rows->rows();
   switch (packet.body_case()) {
     case proto::Packet::kInfo:
       info_ = packet.info();
@@ -76,23 +78,17 @@ void LiveState::Add(const proto::Packet& packet) {
     case proto::Packet::kProcessGroups:
       AddGroups(packet.process_groups());
       break;
-    case proto::Packet::kApi: {
-      DeltaDecoder begin(packet.api().begin_ns_delta());
-      for (int i = 0; i < packet.api().begin_ns_delta_size(); ++i) See(begin.Next());
-      rows_ += packet.api().begin_ns_delta_size();
+    case proto::Packet::kApi:
+      if (rows != nullptr) EachTime(*rows, Block::COLUMN_BEGIN_NS);
       break;
-    }
     case proto::Packet::kRanges:
       rows_ += packet.ranges().begin_ns_delta_size();
       break;
     case proto::Packet::kHost:
-      AddHost(packet.host());
+      if (rows != nullptr) AddHost(*rows);
       break;
     case proto::Packet::kCommands:
-      AddCommands(packet.commands());
-      break;
-    case proto::Packet::kJobs:
-      rows_ += packet.jobs().doorbell_ticks_delta_size();
+      if (rows != nullptr) AddCommands(packet.commands().device(), *rows);
       break;
     case proto::Packet::kClocks:
       AddClocks(packet.clocks());
@@ -161,19 +157,26 @@ LiveState::Context* LiveState::ContextOf(uint32_t device, uint32_t context) {
   return &contexts_[key];
 }
 
-void LiveState::AddHost(const proto::HostBatch& batch) {
-  DeltaDecoder time(batch.time_ns_delta());
-  for (int i = 0; i < batch.kind_size(); ++i) {
-    See(time.Next());
-    ++rows_;
-    const uint32_t kind = batch.kind(i), device = ColumnAt(batch.device(), i);
-    const uint64_t sequence = ColumnAt(batch.sequence(), i);
+void LiveState::EachTime(const stream::TableRows& rows, int column) {
+  const stream::BlockColumn& times = rows.of(column);
+  for (size_t i = 0; i < rows.rows(); ++i) See(static_cast<int64_t>(times[i]));
+}
+
+void LiveState::AddHost(const stream::TableRows& rows) {
+  using Host = proto::HostBatch;
+  EachTime(rows, Host::kTimeNsDeltaFieldNumber);
+  for (size_t i = 0; i < rows.rows(); ++i) {
+    const auto at = [&](int column) { return rows.of(column)[i]; };
+    const auto narrow = [&](int column) { return static_cast<uint32_t>(at(column)); };
+    const uint32_t kind = narrow(Host::kKindFieldNumber);
+    const uint32_t device = narrow(Host::kDeviceFieldNumber);
+    const uint64_t sequence = at(Host::kSequenceFieldNumber);
     const bool submit = kind == proto::HostBatch::KIND_SUBMIT;
     const bool complete = kind == proto::HostBatch::KIND_COMPLETE;
     const bool of_context =
         kind == proto::HostBatch::KIND_CONTEXT || kind == proto::HostBatch::KIND_BUFFER;
     if (submit || complete) {
-      const Key key{device, ColumnAt(batch.queue(), i)};
+      const Key key{device, narrow(Host::kQueueFieldNumber)};
       if (queues_.size() >= kMostQueues && !queues_.contains(key)) continue;
       Queue& queue = queues_[key];
       (submit ? queue.submitted : queue.completed) += 1;
@@ -182,17 +185,17 @@ void LiveState::AddHost(const proto::HostBatch& batch) {
       to = std::max(to, sequence);
     }
     if (!submit && !of_context) continue;
-    Context* context = ContextOf(device, ColumnAt(batch.context(), i));
+    Context* context = ContextOf(device, narrow(Host::kContextFieldNumber));
     if (context == nullptr) continue;
-    const uint32_t pid = ColumnAt(batch.pid(), i);
-    const uint64_t arg0 = ColumnAt(batch.arg0(), i);
+    const uint32_t pid = narrow(Host::kPidFieldNumber);
+    const uint64_t arg0 = at(Host::kArg0FieldNumber);
     if (kind == proto::HostBatch::KIND_CONTEXT) context->memory_bytes = 0;
     if (kind == proto::HostBatch::KIND_CONTEXT && arg0 == 0) continue;
     if (pid != 0) context->pid = pid;
     if (submit) ++context->now_jobs;
     if (kind == proto::HostBatch::KIND_BUFFER) {
       const auto bytes = static_cast<int64_t>(std::min(arg0, uint64_t{1} << 50));
-      const bool made = ColumnAt(batch.arg1(), i) != 0;
+      const bool made = at(Host::kArg1FieldNumber) != 0;
       // Memory that was allocated before the recording may be freed, too.
       context->memory_bytes =
           std::clamp<int64_t>(context->memory_bytes + (made ? bytes : -bytes), 0, int64_t{1} << 50);
@@ -200,34 +203,34 @@ void LiveState::AddHost(const proto::HostBatch& batch) {
   }
 }
 
-void LiveState::AddCommands(const proto::CommandBatch& batch) {
-  Device* device = Find(&devices_, batch.device());
-  const int rows = batch.fetched_ticks_delta_size();
-  rows_ += rows;
-  if (device == nullptr || rows == 0) return;
-  const int stalls = batch.stall_ticks_size() / rows;
-  DeltaDecoder fetched(batch.fetched_ticks_delta());
-  for (int i = 0; i < rows; ++i) {
-    const uint64_t start_ticks = fetched.NextUnsigned() + ColumnAt(batch.head_ticks_after(), i) +
-                                 ColumnAt(batch.start_ticks_after(), i);
-    const uint64_t length = ColumnAt(batch.end_ticks_after(), i);
-    const uint32_t number = ColumnAt(batch.unit(), i);
-    if (number >= device->units.size()) continue;
-    Unit& unit = device->units[number];
+void LiveState::AddCommands(uint32_t number, const stream::TableRows& rows) {
+  Device* device = Find(&devices_, number);
+  if (device == nullptr) return;
+  for (size_t i = 0; i < rows.rows(); ++i) {
+    const auto at = [&](int column) { return rows.of(column)[i]; };
+    const uint64_t start_ticks = at(Block::COLUMN_FETCHED_TICKS) +
+                                 at(Block::COLUMN_HEAD_TICKS_AFTER) +
+                                 at(Block::COLUMN_START_TICKS_AFTER);
+    const uint64_t length = at(Block::COLUMN_END_TICKS_AFTER);
+    const auto of_unit = static_cast<uint32_t>(at(Block::COLUMN_UNIT));
+    if (of_unit >= device->units.size()) continue;
+    Unit& unit = device->units[of_unit];
     const double length_ns = static_cast<double>(length) * device->ns_per_tick;
     unit.now.busy_ns += length_ns;
     ++unit.now.commands;
-    unit.now.bytes += ColumnAt(batch.bytes(), i);
-    for (int s = 0; s < std::min<int>(stalls, static_cast<int>(unit.now.stall_ns.size())); ++s) {
-      // Waiting before it ran is not part of the time in which it ran.
-      if (analysis::StallKindOf(device->about, s) == proto::Device::STALL_WAIT) {
+    unit.now.bytes += at(Block::COLUMN_BYTES);
+    const size_t stalls = std::min(rows.stalls(), unit.now.stall_ns.size());
+    for (size_t s = 0; s < stalls; ++s) {
+      // What a command waited for before it ran is not part of the time that it ran.
+      if (analysis::StallKindOf(device->about, static_cast<int>(s)) == proto::Device::STALL_WAIT) {
         continue;
       }
       unit.now.stall_ns[s] +=
-          static_cast<double>(batch.stall_ticks(i * stalls + s)) * device->ns_per_tick;
+          static_cast<double>(at(Block::COLUMN_STALL_TICKS + static_cast<int>(s))) *
+          device->ns_per_tick;
     }
     AddHistory(device, &unit, start_ticks + length, length_ns);
-    Context* context = ContextOf(batch.device(), ColumnAt(batch.context(), i));
+    Context* context = ContextOf(number, static_cast<uint32_t>(at(Block::COLUMN_CONTEXT)));
     if (context != nullptr) context->now_ns += length_ns;
   }
 }

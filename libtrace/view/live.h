@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/table_rows.h"
 
 namespace acceltrace::view {
 
@@ -65,7 +66,8 @@ class LiveState {
  public:
   static constexpr size_t kHistory = 24;
 
-  void Add(const proto::Packet& packet);
+  // rows: stream::Reader::columns() of the packet.
+  void Add(const proto::Packet& packet, const stream::TableRows* rows);
   // The latest host time in the stream.
   int64_t now_ns() const { return now_ns_; }
   // Returns what happened since the last call, or with Whole() in the whole stream so far.
@@ -109,8 +111,9 @@ class LiveState {
   void AddStrings(const proto::Strings& strings);
   void AddProcesses(const proto::Processes& processes);
   void AddGroups(const proto::ProcessGroups& groups);
-  void AddHost(const proto::HostBatch& batch);
-  void AddCommands(const proto::CommandBatch& batch);
+  void EachTime(const stream::TableRows& rows, int column);
+  void AddHost(const stream::TableRows& rows);
+  void AddCommands(uint32_t device, const stream::TableRows& rows);
   void AddClocks(const proto::ClockBatch& batch);
   void AddLosses(const proto::LossBatch& batch);
   void AddHistory(Device* device, Unit* unit, uint64_t end_ticks, double length_ns);

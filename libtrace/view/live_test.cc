@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/stream/packet_decoder.h"
 #include "libtrace/view/format.h"
 #include "libtrace/view/text_live.h"
 #include "tests/catch.h"
@@ -11,6 +12,12 @@
 
 namespace acceltrace::view {
 namespace {
+
+// Adds a packet with its rows, as a reader gives it; a reader does not give an unsound one.
+void Add(proto::Packet packet, LiveState* state) {
+  stream::PacketDecoder decoder;
+  if (decoder.Decode(size_t{1} << 30, &packet).ok()) state->Add(packet, decoder.rows());
+}
 
 using namespace acceltrace::test;
 
@@ -47,7 +54,7 @@ TraceBuilder Stream(uint32_t jobs, const std::string& name = "app") {
 
 LiveState StateOf(const std::vector<proto::Packet>& packets) {
   LiveState state;
-  for (const proto::Packet& packet : packets) state.Add(packet);
+  for (const proto::Packet& packet : packets) Add(packet, &state);
   return state;
 }
 
@@ -105,7 +112,7 @@ TEST_CASE("A frame has memory by process, what is freed and what a context takes
     proto::HostBatch* host = packet.mutable_host();
     host->add_kind(kind), host->add_time_ns_delta(kBase + 900'000), host->add_pid(100);
     host->add_context(7), host->add_arg0(arg0), host->add_arg1(arg1);
-    state.Add(packet);
+    Add(packet, &state);
     return state.Whole().processes[0].memory_bytes;
   };
   CHECK(memory_after(proto::HostBatch::KIND_BUFFER, 4096, 1) == 4096);
@@ -208,7 +215,7 @@ TEST_CASE("A stream with numbers from anywhere stays within its bounds") {
         losses->add_hop(small), losses->add_count(next());
       }
     }
-    state.Add(packet);
+    Add(packet, &state);
     if (i % 97 == 0) {
       LiveStyle style;
       style.style.width = 40 + i % 100, style.height = static_cast<size_t>(i % 40);

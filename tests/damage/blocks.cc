@@ -13,6 +13,7 @@
 #include "libtrace/stream/block_writer.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/packed.h"
+#include "libtrace/stream/test_batches.h"
 
 namespace acceltrace::test {
 namespace {
@@ -207,8 +208,7 @@ bool ToBlock(Packet* packet, Random* random) {
 bool FromBlock(Packet* packet) {
   if (!packet->has_block() && !packet->has_packed() && !packet->has_packed_block()) return false;
   Packet fresh = *packet;
-  uint64_t rows = 0;
-  if (!stream::Expand(&fresh, &rows).ok() || fresh.body_case() == Packet::BODY_NOT_SET) {
+  if (!stream::ToBatch(&fresh).ok() || fresh.body_case() == Packet::BODY_NOT_SET) {
     return false;
   }
   *packet = std::move(fresh);

@@ -23,6 +23,7 @@
 #include "libtrace/stream/pack.h"
 #include "libtrace/stream/reader.h"
 #include "libtrace/stream/table_rows.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/writer.h"
 #include "tests/damage/blocks.h"
 
@@ -87,14 +88,17 @@ Packet BlockOf(const stream::TableRows& rows, uint32_t table, uint32_t device) {
 // Makes an equivalent block of a batch; returns false if there is none.
 bool ToBlock(Packet* packet) {
   if (stream::Rows(*packet) > stream::kMaxBlockRows) return false;
+  stream::RowDecoder decoder;
+  const auto rows = [&] {
+    if (!decoder.Decode(size_t{1} << 30, packet).ok()) std::abort();
+    return decoder.rows();
+  };
   if (packet->has_commands()) {
-    *packet = BlockOf(stream::TableRows(packet->commands()), Block::TABLE_COMMANDS,
-                      packet->commands().device());
+    *packet = BlockOf(rows(), Block::TABLE_COMMANDS, packet->commands().device());
   } else if (packet->has_jobs()) {
-    *packet = BlockOf(stream::TableRows(packet->jobs()), Block::TABLE_DEVICE_JOBS,
-                      packet->jobs().device());
+    *packet = BlockOf(rows(), Block::TABLE_DEVICE_JOBS, packet->jobs().device());
   } else if (packet->has_api()) {
-    *packet = BlockOf(stream::TableRows(packet->api()), Block::TABLE_API_CALLS, 0);
+    *packet = BlockOf(rows(), Block::TABLE_API_CALLS, 0);
   } else if (packet->has_host()) {
     test::Random random(1);
     return test::ToBlock(packet, &random);
@@ -119,7 +123,7 @@ Rows Read(stream::Reader* reader, std::string* trace) {
   constexpr size_t kBlockRows = 4096;
   std::vector<Packet> packets;
   Packet read;
-  while (reader->Read(&read) == stream::Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader, &read) == stream::Reader::Next::kPacket) {
     if (!read.has_index() && !read.has_footer()) packets.push_back(read);
   }
   Rows rows;

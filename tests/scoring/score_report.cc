@@ -12,6 +12,7 @@
 
 #include "libtrace/analysis/report.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/view/json.h"
 #include "tests/scoring/figures.h"
 #include "tests/scoring/truth.h"
@@ -45,7 +46,7 @@ Result<TimeScale> ReadScale(const std::string& trace, const Truth& truth) {
   if (!reader.ok()) return reader.status();
   std::vector<clock::Sample> samples;
   proto::Packet packet;
-  while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader->get(), &packet) == stream::Reader::Next::kPacket) {
     if (packet.has_clocks()) clock::AppendSamples(packet.clocks(), &samples);
   }
   return MakeTimeScale(truth, samples);

@@ -13,6 +13,7 @@
 #include "libtrace/model/model.h"
 #include "libtrace/stream/columns.h"
 #include "libtrace/stream/reader.h"
+#include "libtrace/stream/test_batches.h"
 #include "libtrace/stream/writer.h"
 #include "tests/scoring/score.h"
 #include "tests/scoring/truth.h"
@@ -34,7 +35,7 @@ Result<Input> ReadTrace(const std::string& path, bool ptm, bool announced) {
   Input input;
   stream::PacketEncoder encoder;
   proto::Packet packet;
-  while ((*reader)->Read(&packet) == stream::Reader::Next::kPacket) {
+  while (stream::ReadBatch(reader->get(), &packet) == stream::Reader::Next::kPacket) {
     if (packet.has_footer()) continue;
     if (packet.has_device_events() && !announced) continue;
     if (packet.has_clocks()) {

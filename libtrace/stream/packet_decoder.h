@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A packet's bytes to its message and its rows: unpacked, checked, and whatever version wrote them
+// in one form. Internal.
+#ifndef LIBTRACE_STREAM_PACKET_DECODER_H_
+#define LIBTRACE_STREAM_PACKET_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "libtrace/proto/trace.pb.h"
+#include "libtrace/stream/result.h"
+#include "libtrace/stream/row_decoder.h"
+#include "libtrace/stream/table_rows.h"
+
+namespace acceltrace::stream {
+
+class PacketDecoder {
+ public:
+  // Returns false if the bytes are no packet, or one that would take far more memory than them.
+  static bool Parse(std::string_view bytes, proto::Packet* packet);
+  // What a parsed packet of so many bytes counts for when its rows are compared with its size.
+  static size_t WorthOf(const proto::Packet& packet, size_t bytes);
+
+  // Unpacks a parsed packet and checks what is in it. A packet of a kind that this version does not
+  // know ends without a body.
+  Status Decode(size_t worth_bytes, proto::Packet* packet);
+
+  // The rows of the last packet, until the next; nullptr if it has none of the four tables that a
+  // RowDecoder knows.
+  const TableRows* rows() const { return has_rows_ ? &rows_.rows() : nullptr; }
+  // How many rows the last packet was written with.
+  uint64_t written_rows() const { return written_rows_; }
+  void Only(std::vector<int> columns) { rows_.Only(std::move(columns)); }
+
+ private:
+  RowDecoder rows_;
+  bool has_rows_ = false;
+  uint64_t written_rows_ = 0;
+};
+
+}  // namespace acceltrace::stream
+
+#endif  // LIBTRACE_STREAM_PACKET_DECODER_H_
