@@ -8,16 +8,12 @@
 
 #include <csignal>
 #include <memory>
-#include <optional>
 #include <string_view>
 
-#include "libtrace/analysis/stretches.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/model/partial.h"
-#include "libtrace/query/command_stream.h"
 #include "libtrace/query/needs.h"
 #include "libtrace/query/sources.h"
 #include "libtrace/query/sql.h"
@@ -138,26 +134,6 @@ int Finish(const Options& options, const query::Answer& answer, const model::Mod
   return FaultStatus(options.file, model, "the answer");
 }
 
-// Sums over all commands of a long trace can be computed without loading it. Returns nullopt,
-// before writing anything, if this is not possible.
-std::optional<int> SumCommands(const Options& options, const query::Needs& needs) {
-  if (!needs.sums || !needs.command_fields || options.selection.any()) return std::nullopt;
-  using model::PartialTrace;
-  ExpectFile(options.file);
-  const auto trace = PartialTrace::Open(options.file, analysis::Stretches::kLongTrace,
-                                        PartialTrace::Checked::kLater);
-  if (trace == nullptr) return std::nullopt;
-  model::Model model;
-  query::CommandStream commands(trace.get(), *needs.command_fields, &model);
-  Timer timer(options);
-  const auto database = query::Database::Open(model, timer.LimitsOf(options));
-  if (!database.ok()) return std::nullopt;
-  const std::unique_ptr<view::RowWriter> writer = MakeWriter(options, &timer);
-  const auto answer = (*database)->RunOver(&commands, options.sql, writer.get());
-  if (!answer) return std::nullopt;
-  return Finish(options, *answer, model, writer.get());
-}
-
 int RunQuery(const Options& options) {
   if (options.tables != options.sql.empty()) {
     return Fail(kMisuse, options.tables ? "either --tables or a query, not both"
@@ -167,9 +143,6 @@ int RunQuery(const Options& options) {
   Part selection = options.selection;
   const query::Needs needs = query::NeedsOf(options.sql);
   if (selection.from_ns || selection.to_ns) selection.check_all = !needs.events;
-  if (!needs.times) {
-    if (const auto summed = SumCommands(options, needs)) return *summed;
-  }
   if (!selection.any() && needs.times) {
     selection.needed = model::Stretch{needs.times->lo_ns, needs.times->hi_ns};
     selection.check_all = false;

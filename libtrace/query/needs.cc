@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "libtrace/query/grouping.h"
-
 namespace acceltrace::query {
 namespace {
 
@@ -230,7 +228,6 @@ Needs NeedsOf(std::string_view sql) {
            std::end(kEventTables);
   });
   needs.command_fields = CommandFieldsOf(*reads);
-  needs.sums = Grouping::Parse(sql).has_value();
   needs.calls_only = reads->size() == 1 && reads->begin()->first == "api";
   needs.reads = *reads;
   if (needs.events && !ReadsAll(*reads, (*database)->Tables())) {

@@ -21,8 +21,6 @@ struct Needs {
   bool events = false;
   // Of the commands' columns only those of these fields of proto::CommandBatch, and no other table.
   std::optional<std::vector<uint32_t>> command_fields;
-  // It is answered from rows that come one after the other: Database::RunOver().
-  bool sums = false;
   // Of all tables `api` alone.
   bool calls_only = false;
   // What it takes; none: all.

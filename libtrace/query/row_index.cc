@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace acceltrace::query {
 namespace {
@@ -34,6 +35,25 @@ bool Fits(const Cell& cell, int64_t* value) {
   if (u == nullptr || *u > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return false;
   *value = static_cast<int64_t>(*u);
   return true;
+}
+
+std::string TextOf(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string_view>(&cell)) return std::string(*text);
+  const auto* u = std::get_if<uint64_t>(&cell);
+  return u == nullptr ? "" : std::to_string(*u);
+}
+
+// SQL orders nothing before numbers before text; numbers above 2^63 - 1 are text to it.
+bool Before(const Cell& a, const Cell& b) {
+  const auto rank = [](const Cell& cell) {
+    int64_t number = 0;
+    return std::holds_alternative<std::monostate>(cell) ? 0 : Fits(cell, &number) ? 1 : 2;
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (rank(a) == 0) return false;
+  if (rank(a) == 2) return TextOf(a) < TextOf(b);
+  int64_t left = 0, right = 0;
+  return Fits(a, &left) && Fits(b, &right) && left < right;
 }
 
 }  // namespace
@@ -93,7 +113,8 @@ const RowIndex::Column& RowIndex::IndexOf(int column) {
   index = std::make_unique<Column>();
   const auto& cell = table_->columns[static_cast<size_t>(column)].cell;
   const size_t rows = table_->rows();
-  index->rows.reserve(rows);
+  std::vector<std::pair<int64_t, uint32_t>> found_rows;
+  found_rows.reserve(rows);
   for (size_t row = 0; row < rows; ++row) {
     const Cell found = cell(row);
     int64_t key = 0;
@@ -103,9 +124,12 @@ const RowIndex::Column& RowIndex::IndexOf(int column) {
     } else if (!Fits(found, &key)) {
       continue;  // nothing, or text to SQL, which no number equals
     }
-    index->rows.emplace_back(key, static_cast<uint32_t>(row));
+    found_rows.emplace_back(key, static_cast<uint32_t>(row));
   }
-  std::sort(index->rows.begin(), index->rows.end());
+  std::sort(found_rows.begin(), found_rows.end());
+  for (const auto& [value, row] : found_rows) {
+    index->values.push_back(value), index->rows.push_back(row);
+  }
   return *index;
 }
 
@@ -126,12 +150,64 @@ bool RowIndex::Lookup(const Constraint& constraint, Rows* rows) {
   } else {
     key = std::get<int64_t>(constraint.value);
   }
-  const auto first =
-      std::lower_bound(index.rows.begin(), index.rows.end(), std::make_pair(key, 0u));
-  const auto last = std::upper_bound(first, index.rows.end(), std::make_pair(key, UINT32_MAX));
-  rows->begin = static_cast<size_t>(first - index.rows.begin());
-  rows->end = static_cast<size_t>(last - index.rows.begin());
+  const auto [first, last] = std::equal_range(index.values.begin(), index.values.end(), key);
+  rows->begin = static_cast<size_t>(first - index.values.begin());
+  rows->end = static_cast<size_t>(last - index.values.begin());
   return true;
+}
+
+// For each row the place of its value among the column's different values.
+std::vector<uint32_t> RowIndex::RanksOf(int column) const {
+  const PlainTable::Column& of = table_->columns[static_cast<size_t>(column)];
+  std::vector<uint32_t> ranks;  // first numbers of values, in the order in which they were seen
+  ranks.reserve(table_->rows());
+  std::unordered_map<Cell, uint32_t> numbers;
+  std::vector<Cell> values;
+  ColumnCells cells;
+  for (size_t rows = table_->rows(), first = 0, count = 0; first < rows; first += count) {
+    count = std::min(kRowsAtOnce, rows - first);
+    of.cells(first, count, &cells);
+    for (size_t i = 0; i < count; ++i) {
+      const Cell cell = cells[i];
+      if (ranks.empty() || cell != values[ranks.back()]) {
+        const auto number = static_cast<uint32_t>(values.size());
+        const auto [found, is_new] = numbers.try_emplace(cell, number);
+        if (is_new) values.push_back(cell);
+        ranks.push_back(found->second);
+      } else {
+        ranks.push_back(ranks.back());
+      }
+    }
+  }
+  std::vector<uint32_t> order(values.size()), rank_of(values.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return Before(values[a], values[b]); });
+  for (uint32_t rank = 0; rank < order.size(); ++rank) rank_of[order[rank]] = rank;
+  for (uint32_t& rank : ranks) rank = rank_of[rank];
+  return ranks;
+}
+
+RowIndex::Rows RowIndex::OrderedBy(const std::vector<int>& columns) {
+  const auto [found, is_new] = orders_.try_emplace(columns);
+  std::vector<uint32_t>& order = found->second;
+  if (is_new) {
+    order.resize(table_->rows());
+    std::iota(order.begin(), order.end(), 0u);
+    // By the last column first: a later sort keeps the order of what is equal to it.
+    for (auto column = columns.rbegin(); column != columns.rend(); ++column) {
+      const std::vector<uint32_t> ranks = RanksOf(*column);
+      std::vector<uint32_t> begins, sorted(order.size());
+      for (const uint32_t rank : ranks) {
+        if (begins.size() < rank + 2) begins.resize(rank + 2);
+        ++begins[rank + 1];
+      }
+      std::partial_sum(begins.begin(), begins.end(), begins.begin());
+      for (const uint32_t row : order) sorted[begins[ranks[row]]++] = row;
+      order = std::move(sorted);
+    }
+  }
+  return {0, order.size(), &order};
 }
 
 RowIndex::Rows RowIndex::Narrow(const std::vector<Constraint>& constraints) {

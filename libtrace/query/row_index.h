@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows of a table fulfil constraints on its columns? Internal.
+// Which rows of a table fulfil constraints on its columns, and their order by columns. Internal.
 //
 // A column that rises is searched; a column that is asked for one value again and again, as
 // joins do, gets an index; all else is compared row by row.
@@ -8,6 +8,7 @@
 #define LIBTRACE_QUERY_ROW_INDEX_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,16 +38,19 @@ class RowIndex {
   // Some of the rows: those of [begin, end), or of a list.
   struct Rows {
     size_t begin = 0, end = 0;
-    const std::vector<std::pair<int64_t, uint32_t>>* list = nullptr;
-    size_t At(size_t place) const { return list == nullptr ? place : (*list)[place].second; }
+    const std::vector<uint32_t>* list = nullptr;
+    size_t At(size_t place) const { return list == nullptr ? place : (*list)[place]; }
   };
   // A superset of the rows that fulfil all of them, in rising order.
   Rows Narrow(const std::vector<Constraint>& constraints);
+  // All rows, ordered by these columns as SQL orders values; equal ones in rising order.
+  Rows OrderedBy(const std::vector<int>& columns);
 
  private:
-  // A column's rows by value. Text is numbered.
+  // A column's values in order, and the row of each. Text is numbered.
   struct Column {
-    std::vector<std::pair<int64_t, uint32_t>> rows;
+    std::vector<int64_t> values;
+    std::vector<uint32_t> rows;
     std::unordered_map<std::string_view, int64_t> texts;
   };
   // So many searches for one value cost more than an index.
@@ -55,10 +59,12 @@ class RowIndex {
   void NarrowSorted(const Constraint& constraint, Rows* rows) const;
   bool Lookup(const Constraint& constraint, Rows* rows);
   const Column& IndexOf(int column);
+  std::vector<uint32_t> RanksOf(int column) const;
 
   const PlainTable* table_;
   std::vector<uint32_t> uses_;  // by column
   std::unordered_map<int, std::unique_ptr<Column>> indexes_;
+  std::map<std::vector<int>, std::vector<uint32_t>> orders_;  // by columns
 };
 
 }  // namespace acceltrace::query

@@ -9,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "libtrace/query/grouping.h"
 #include "libtrace/query/virtual_table.h"
 
 namespace acceltrace::query {
@@ -109,22 +108,7 @@ class SqliteDatabase final : public Database {
     Answer answer;
     const Statement statement = Prepare(sql, &answer);
     if (!statement) return answer;
-    if (const auto grouped = Grouped(sql)) return Give(statement.get(), *grouped, sink);
     return Read(statement.get(), sink);
-  }
-
-  std::optional<Answer> RunOver(RowStream* rows, std::string_view sql, RowSink* sink) override {
-    const std::optional<Grouping> grouping = Grouping::Parse(sql);
-    if (!grouping || sqlite3_stricmp(rows->table().name.c_str(), grouping->table.c_str()) != 0) {
-      return std::nullopt;
-    }
-    Answer answer;
-    const Statement statement = Prepare(sql, &answer);
-    if (!statement) return std::nullopt;
-    const auto grouped = Group(*grouping, rows, &budget_);
-    if (budget_.late) return Explain(SQLITE_INTERRUPT, sql);
-    if (!grouped) return std::nullopt;
-    return Give(statement.get(), *grouped, sink);
   }
 
   std::optional<Reads> ReadsOf(std::string_view sql) override {
@@ -235,49 +219,13 @@ class SqliteDatabase final : public Database {
     return owned;
   }
 
-  static std::vector<std::string> NamesOf(sqlite3_stmt* statement) {
+  Answer Read(sqlite3_stmt* statement, RowSink* sink) {
+    const int columns = sqlite3_column_count(statement);
     std::vector<std::string> names;
-    for (int c = 0; c < sqlite3_column_count(statement); ++c) {
+    for (int c = 0; c < columns; ++c) {
       const char* name = sqlite3_column_name(statement, c);
       names.emplace_back(name == nullptr ? "" : name);
     }
-    return names;
-  }
-
-  // None: it is for SQLite.
-  std::optional<GroupedRows> Grouped(std::string_view sql) {
-    const std::optional<Grouping> grouping = Grouping::Parse(sql);
-    if (!grouping) return std::nullopt;
-    for (const auto& source : sources_) {
-      if (sqlite3_stricmp(source->table.name.c_str(), grouping->table.c_str()) != 0) continue;
-      // What it looks at is noted by searches.
-      if (source->noted != nullptr) return std::nullopt;
-      return Group(*grouping, source.get());
-    }
-    return std::nullopt;
-  }
-
-  // Whoever reads the answer may take their time.
-  Status Put(const std::vector<Value>& row, RowSink* sink) {
-    const int64_t before_ns = NowNs();
-    Status status = sink->Row(row);
-    begin_ns_ += NowNs() - before_ns;
-    return status;
-  }
-
-  Answer Give(sqlite3_stmt* statement, const GroupedRows& rows, RowSink* sink) {
-    Status status = sink->Begin(NamesOf(statement));
-    for (size_t row = 0; status.ok() && row < rows.size(); ++row) {
-      if (row == limits_.rows) return {Answer::State::kDone, "", true};
-      status = Put(rows[row], sink);
-    }
-    if (!status.ok()) return {Answer::State::kOutput, status.message(), false};
-    return {};
-  }
-
-  Answer Read(sqlite3_stmt* statement, RowSink* sink) {
-    const int columns = sqlite3_column_count(statement);
-    const std::vector<std::string> names = NamesOf(statement);
     Status status = sink->Begin(names);
     std::vector<Value> values(names.size());
     Answer answer;
@@ -290,7 +238,10 @@ class SqliteDatabase final : public Database {
         return answer;
       }
       for (int c = 0; c < columns; ++c) values[static_cast<size_t>(c)] = ValueOf(statement, c);
-      status = Put(values, sink);
+      // Whoever reads the answer may take their time.
+      const int64_t before_ns = NowNs();
+      status = sink->Row(values);
+      begin_ns_ += NowNs() - before_ns;
     }
     return {Answer::State::kOutput, status.message(), false};
   }

@@ -78,9 +78,6 @@ class Database {
   virtual ~Database() = default;
 
   virtual Answer Run(std::string_view sql, RowSink* sink) = 0;
-  // The same of a table of which the rows come one after the other. None: the query cannot be
-  // answered so.
-  virtual std::optional<Answer> RunOver(RowStream* rows, std::string_view sql, RowSink* sink) = 0;
   // None: it is no query. Nothing is computed but how many rows the tables have.
   virtual std::optional<Reads> ReadsOf(std::string_view sql) = 0;
   // Of a query that reads one table, and that once: between which of these columns' values are the

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libtrace/query/sqlite_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "libtrace/query/sqlite_pages.h"
 #include "libtrace/query/tables.h"
 #include "libtrace/query/virtual_table.h"
 
@@ -50,36 +47,30 @@ class File {
     db_.reset(db);
     if (rc != SQLITE_OK) return Failed();
     // The file is thrown away when anything fails: no journal, no waiting for the disk.
-    for (const std::string& sql : {fmt::format("PRAGMA page_size={}", SqlitePages::kPageBytes),
-                                   std::string("PRAGMA journal_mode=OFF"),
-                                   std::string("PRAGMA synchronous=OFF"), std::string("BEGIN")}) {
+    for (const char* sql : {"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN"}) {
       if (!Do(sql)) return Failed();
     }
-    std::vector<PlainTable> tables = PlainTables(model);
-    for (auto* make : {SystemTables, StackTables, AllAnswerTables}) {
-      for (PlainTable& table : make(model)) tables.push_back(std::move(table));
+    for (auto* make : {PlainTables, SystemTables, StackTables, AllAnswerTables}) {
+      for (PlainTable& table : make(model)) {
+        sources_.push_back(std::make_unique<Source>(std::move(table), &budget_));
+        if (AddVirtualTable(db, sources_.back().get()) != SQLITE_OK) return Failed();
+      }
     }
-    for (const PlainTable& table : tables) {
-      if (!Do("CREATE TABLE " + Quoted(table.name) + "(" + ColumnDefinitions(table) + ")")) {
+    for (const auto& source : sources_) {
+      const std::string name = Quoted(source->table.name);
+      if (!Do("CREATE TABLE " + name + "(" + ColumnDefinitions(source->table) + ")")) {
         return Failed();
       }
+      // Of the same name are the table of the file and the virtual one, which is in each schema
+      // that has no table of its name.
+      if (!Do("INSERT INTO main." + name + " SELECT * FROM temp." + name)) return Failed();
     }
     for (const char* view : kViews) {
       if (!Do(view)) return Failed();
     }
-    if (!Do("COMMIT")) return Failed();
-    std::vector<uint32_t> roots;
-    for (const PlainTable& table : tables) {
-      const int64_t root =
-          Number("SELECT rootpage FROM sqlite_schema WHERE name=" + Text(table.name));
-      if (root <= 1) return Failed();
-      roots.push_back(static_cast<uint32_t>(root));
-    }
-    const int64_t pages = Number("PRAGMA page_count");
-    if (pages <= 0) return Failed();
-    if (sqlite3_close(db_.release()) != SQLITE_OK) return Failed();
-    const int error = Fill(tables, roots, static_cast<uint32_t>(pages));
-    return error == 0 ? Status() : Failed(error);
+    if (!Do("COMMIT") || sqlite3_close(db) != SQLITE_OK) return Failed();
+    (void)db_.release();
+    return {};
   }
 
  private:
@@ -87,53 +78,13 @@ class File {
     return sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
 
-  // Of a query that has one; -1: it failed.
-  int64_t Number(const std::string& sql) {
-    sqlite3_stmt* raw = nullptr;
-    if (sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return -1;
-    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> query(raw, sqlite3_finalize);
-    return sqlite3_step(raw) == SQLITE_ROW ? sqlite3_column_int64(raw, 0) : -1;
-  }
-  static std::string Text(const std::string& text) {
-    const std::unique_ptr<char, decltype(&sqlite3_free)> quoted(sqlite3_mprintf("%Q", text.c_str()),
-                                                                sqlite3_free);
-    return quoted ? quoted.get() : "''";
-  }
-
-  // 0, or an error of the system.
-  int Fill(const std::vector<PlainTable>& tables, const std::vector<uint32_t>& roots,
-           uint32_t num_pages) {
-    const int fd = open(partial_.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) return errno;
-    SqlitePages pages(fd, num_pages);
-    std::vector<PlainTable::Type> types;
-    for (size_t t = 0; t < tables.size() && pages.error() == 0; ++t) {
-      types.clear();
-      for (const PlainTable::Column& column : tables[t].columns) types.push_back(column.type);
-      SqliteRows rows(&pages, roots[t]);
-      EachRows(tables[t], [&](std::span<const ColumnCells> columns, size_t count) {
-        rows.Add(columns, count, types);
-        return pages.error() == 0;
-      });
-      rows.Finish();
-    }
-    const int error = pages.Finish();
-    const bool closed = close(fd) == 0;
-    return error != 0 ? error : closed ? 0 : errno;
-  }
-
-  Status Failed(int error) const {
-    const char* mend = error == ENOSPC  ? "free some space"
-                       : error == EFBIG ? "the file size limit is reached (ulimit -f)"
-                                        : "choose another place";
-    return Status::Error(fmt::format("cannot write {}: {}: {}", path_, std::strerror(error), mend));
-  }
-  // SQLite does not say so.
+  // SQLite does not say so of a COMMIT.
   bool TooLarge() const {
+    constexpr uint64_t kPageBytes = 4096;
     rlimit most{};
     struct stat about {};
     return getrlimit(RLIMIT_FSIZE, &most) == 0 && stat(partial_.c_str(), &about) == 0 &&
-           static_cast<uint64_t>(about.st_size) + SqlitePages::kPageBytes > most.rlim_cur;
+           static_cast<uint64_t>(about.st_size) + kPageBytes > most.rlim_cur;
   }
   Status Failed() const {
     const int rc = db_ ? sqlite3_errcode(db_.get()) : SQLITE_NOMEM;
@@ -150,6 +101,9 @@ class File {
   }
 
   std::string path_, partial_;
+  Budget budget_;
+  // Before the connection, which refers to them.
+  std::vector<std::unique_ptr<Source>> sources_;
   std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db_;
 };
 

@@ -95,7 +95,7 @@ class TableBuilder {
   }
   template <typename Get, typename GetAll>
   TableBuilder& Add(std::string name, PlainTable::Type type, Get cell, GetAll cells) {
-    table_.columns.push_back({std::move(name), type, std::move(cell), std::move(cells), nullptr});
+    table_.columns.push_back({std::move(name), type, std::move(cell), std::move(cells)});
     return *this;
   }
   template <typename T>
@@ -177,7 +177,7 @@ class TableBuilder {
   // Rows with the same key have the same text; it is mostly that of the row before.
   template <typename Key, typename Get>
   TableBuilder& Text(std::string name, Key key, Get text) {
-    Add(
+    return Add(
         std::move(name), PlainTable::Type::kText,
         [text](size_t row) -> Cell { return std::string_view(text(row)); },
         [key, text](size_t first, size_t rows, ColumnCells* out) {
@@ -190,10 +190,6 @@ class TableBuilder {
             to[i] = last;
           }
         });
-    table_.columns.back().keys = [key](size_t first, size_t rows, uint64_t* out) {
-      for (size_t i = 0; i < rows; ++i) out[i] = key(first + i);
-    };
-    return *this;
   }
   // text: of what stays where it is.
   template <typename Get>

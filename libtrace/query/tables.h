@@ -79,23 +79,11 @@ struct PlainTable {
     std::function<Cell(size_t row)> cell;
     // Those of `rows` rows from `first` on.
     std::function<void(size_t first, size_t rows, ColumnCells* out)> cells;
-    // Of text, if it has such: numbers of those rows. The text of equal ones is the same.
-    std::function<void(size_t first, size_t rows, uint64_t* out)> keys = nullptr;
   };
   std::string name;
   std::function<size_t()> rows;
   std::vector<Column> columns;
   int sorted = -1;  // a column of integers that rises from row to row
-};
-
-// Rows of a table that come one after the other and are gone with the next ones.
-class RowStream {
- public:
-  virtual ~RowStream() = default;
-  // Its cells are those of the rows that are there.
-  virtual const PlainTable& table() const = 0;
-  // each(rows) whenever there are others; false ends it. Whether those were all rows of the table.
-  virtual bool EachPart(const std::function<bool(size_t rows)>& each) = 0;
 };
 
 // What the trace holds, row by row. They refer to the model, which must outlive them.
