@@ -263,6 +263,13 @@ Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws
     }
     if (part) return *std::move(part);
   }
+  if (selection.command_fields && !selection.any()) {
+    Loaded loaded;
+    const auto trace = model::PartialTrace::Open(file, analysis::Stretches::kLongTrace);
+    if (trace != nullptr) loaded.model = trace->LoadCommands(*selection.command_fields);
+    loaded.narrow = loaded.model != nullptr;
+    if (loaded.narrow) return loaded;
+  }
   Loaded loaded;
   // All of the file is checked, even if only parts are loaded.
   std::optional<model::Wanted> wanted;

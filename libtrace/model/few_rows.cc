@@ -36,9 +36,7 @@ bool FewRows::ReadDescriptions(std::vector<size_t> places) {
 
 bool FewRows::OpenPacket(size_t place, FewColumns* columns) {
   std::string_view packet;
-  const bool whole =
-      whole_ == nullptr ? index_.ReadBytes(place, &buffer_, &packet) : whole_->Read(place, &packet);
-  return whole && columns->Open(packet);
+  return index_.ReadBytes(place, &buffer_, &packet) && columns->Open(packet);
 }
 
 bool FewRows::ReadOwners(const std::vector<size_t>& places) {

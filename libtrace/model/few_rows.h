@@ -35,10 +35,6 @@ class FewRows {
         stretch_(stretch),
         guard_ns_(GuardOf(margin_ns)),
         rough_(rough) {}
-
-  // From now on packets come from there, which checks them and remembers which they were.
-  void ReadFrom(stream::WholeFile* whole) { whole_ = whole; }
-
   // What belongs to every part.
   bool ReadDescriptions(std::vector<size_t> places);
   // Of the host no more than whose jobs were.
@@ -100,7 +96,6 @@ class FewRows {
   uint8_t Near(int64_t at_ns) const;
 
   const stream::FileIndex& index_;
-  stream::WholeFile* whole_ = nullptr;
   const Stretch stretch_;
   const int64_t guard_ns_;
   const std::map<uint32_t, RoughClock>& rough_;

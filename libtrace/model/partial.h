@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +28,6 @@ struct Stretch {
   int64_t from_ns = 0, to_ns = 0;
 };
 
-class CommandRows;
 class RoughClock;
 struct Wanted;
 
@@ -38,7 +36,6 @@ class PartialTrace {
   enum class Checked {
     kAll,         // the checksums of all packets
     kWhatIsRead,  // of those that are read, of which the index, checked, says which they are
-    kLater,       // by EachCommand(), and nothing else may be asked
   };
   PartialTrace();
   ~PartialTrace();
@@ -80,14 +77,9 @@ class PartialTrace {
   // which commands are in: then the rest is needed.
   std::unique_ptr<Model> LoadCommands(const Stretch& stretch,
                                       const std::vector<uint32_t>& fields) const;
-
-  // Of the whole trace its commands, some rows at a time, with the fields that are asked for:
-  // each() until it says false. *model: the rest of what LoadCommands() loads, of which the
-  // descriptions are there from the first row on. False: each() said so, or there is something to
-  // count, so that all is for LoadCommands(): a packet is damaged or missing, wherever in the file,
-  // a row is not as it should be or there twice.
-  bool EachCommand(const std::vector<uint32_t>& fields,
-                   const std::function<bool(CommandRows* rows)>& each, Model* model) const;
+  // The same of the whole trace. nullptr where a row is not as it should be: then all of it has to
+  // be loaded to say what is wrong.
+  std::unique_ptr<Model> LoadCommands(const std::vector<uint32_t>& fields) const;
 
   // As Load() of the API calls alone; nullptr where the host's side of jobs and calls alone cannot
   // tell which are in.

@@ -27,13 +27,17 @@ class FewCommands : public FewRows {
  public:
   FewCommands(const stream::FileIndex& index, const Stretch& stretch, int64_t margin_ns,
               const std::map<uint32_t, RoughClock>& rough, const std::vector<uint32_t>& fields,
-              Model* model)
+              bool all, Model* model)
       : FewRows(index, stretch, margin_ns, rough, Asks(fields, CommandBatch::kTagFieldNumber),
                 false, model),
+        all_(all),
         fields_(fields) {
     std::sort(fields_.begin(), fields_.end());
     fields_.erase(std::unique(fields_.begin(), fields_.end()), fields_.end());
   }
+
+  // Ops have names by process; without names it does not matter which.
+  bool AsksOwners() const { return owners_ && !decoder_.op_names.empty(); }
 
   bool ReadCommands(const std::vector<size_t>& places) {
     // Those that are looked at of each row; then what is asked for.
@@ -59,7 +63,7 @@ class FewCommands : public FewRows {
 
   // False: whether a job is in cannot be told.
   bool Finish() {
-    if (!AllTold()) return false;
+    if (!all_ && !AllTold()) return false;
     Commands commands = std::exchange(model_.commands, {});
     FinishLosses();
     model_.commands = std::move(commands);
@@ -90,6 +94,10 @@ class FewCommands : public FewRows {
       const bool again = i > 0 && job[i] == job[i - 1];
       if (!again) known = jobs_.Find(device, static_cast<uint32_t>(job[i]));
       if (known == nullptr) return false;
+      if (all_) {
+        kept_.push_back(static_cast<uint32_t>(i));
+        continue;
+      }
       if (IsSure(*known)) {
         if (HasAll(*known, kBeforeEnd | kAfterBegin)) kept_.push_back(static_cast<uint32_t>(i));
         continue;
@@ -276,6 +284,7 @@ class FewCommands : public FewRows {
     commands.op.resize(rows);
   }
 
+  const bool all_;  // of the trace, whenever they were
   std::vector<uint32_t> fields_;
   std::vector<uint32_t> kept_, narrow_;
   std::vector<uint64_t> wide_, ticks_, stalls_;
@@ -388,6 +397,14 @@ class FewCalls : public FewRows {
 
 }  // namespace
 
+std::vector<size_t> PartialTrace::PlacesOf(uint32_t body) const {
+  std::vector<size_t> places;
+  for (const Part& part : parts_) {
+    if (part.body == body) places.push_back(part.place);
+  }
+  return places;
+}
+
 std::vector<size_t> PartialTrace::PlacesOf(uint32_t body, const Stretch& stretch) const {
   const int64_t margin_ns = MarginOf(stretch);
   std::vector<size_t> places;
@@ -417,7 +434,7 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
                                                   const std::vector<uint32_t>& fields) const {
   const int64_t margin_ns = MarginOf(stretch);
   auto model = std::make_unique<Model>();
-  FewCommands commands(*index_, stretch, margin_ns, rough_, fields, model.get());
+  FewCommands commands(*index_, stretch, margin_ns, rough_, fields, false, model.get());
   const auto places_of = [&](uint32_t body) { return PlacesOf(body, stretch); };
   if (!commands.ReadDescriptions(always_) || !commands.ReadHost(places_of(Packet::kHost)) ||
       !commands.ReadCommands(places_of(Packet::kCommands)) ||
@@ -425,6 +442,17 @@ std::unique_ptr<Model> PartialTrace::LoadCommands(const Stretch& stretch,
     return nullptr;
   }
   ForgetTimes(stretch.from_ns - margin_ns, stretch.to_ns + margin_ns, model.get());
+  return model;
+}
+
+std::unique_ptr<Model> PartialTrace::LoadCommands(const std::vector<uint32_t>& fields) const {
+  auto model = std::make_unique<Model>();
+  FewCommands commands(*index_, {begin_ns_, end_ns_}, 0, rough_, fields, true, model.get());
+  if (!commands.ReadDescriptions(always_) ||
+      (commands.AsksOwners() && !commands.ReadOwners(PlacesOf(Packet::kHost))) ||
+      !commands.ReadCommands(PlacesOf(Packet::kCommands)) || !commands.Finish()) {
+    return nullptr;
+  }
   return model;
 }
 

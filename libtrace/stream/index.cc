@@ -171,8 +171,6 @@ class IndexedFile : public FileIndex {
     return next == listed_.size() + 1;  // the footer
   }
 
-  std::unique_ptr<WholeFile> ReadWhole() const override;
-
   bool Complete() const override {
     return has_times_ && !listed_.empty() && listed_.front().offset == 0 &&
            last_sequence_ == listed_.size() + 1;
@@ -243,8 +241,6 @@ class IndexedFile : public FileIndex {
     return true;
   }
 
-  friend class PacketsOfWhole;
-
   std::unique_ptr<Bytes> file_;
   bool any_ = false, has_times_ = true;
   uint64_t last_offset_ = 0, last_sequence_ = 0;
@@ -258,78 +254,6 @@ class IndexedFile : public FileIndex {
   std::vector<Listed> listed_;
   std::vector<size_t> listed_at_;  // of each place, in those
 };
-
-class PacketsOfWhole : public WholeFile {
- public:
-  explicit PacketsOfWhole(const IndexedFile* file) : file_(*file), checked_(file->listed_.size()) {}
-
-  bool Read(size_t place, std::string_view* packet) override {
-    Frame frame;
-    if (!Check(file_.listed_at_[place], &frame)) return false;
-    *packet = frame.packet;
-    return true;
-  }
-
-  bool Rest() override {
-    Frame frame;
-    for (size_t listed = 0; listed < checked_.size(); ++listed) {
-      if (!checked_[listed] && !Check(listed, &frame)) return false;
-    }
-    // The footer, and nothing behind it.
-    return At(end_bytes_, kAhead, &frame) && frame.sequence == checked_.size() + 1 &&
-           end_bytes_ + frame.total_bytes == file_.bytes();
-  }
-
- private:
-  // At least so much is read at once: most packets of a short recording are small.
-  static constexpr uint64_t kAhead = uint64_t{256} << 10;
-
-  bool At(uint64_t offset, uint64_t likely, Frame* frame) {
-    *frame = ParseFrame(From(offset, likely));
-    if (frame->state == Frame::State::kNeedMore && frame->total_bytes > likely) {
-      *frame = ParseFrame(From(offset, frame->total_bytes));
-    }
-    return frame->state == Frame::State::kWhole;
-  }
-
-  // From there on, so many or more if the file has them.
-  std::string_view From(uint64_t offset, uint64_t wanted) {
-    wanted = std::min(wanted, file_.bytes() - std::min(file_.bytes(), offset));
-    if (offset < at_ || offset + wanted > at_ + have_) {
-      const uint64_t size = std::max(wanted, kAhead);
-      if (room_ < size) buffer_.reset(new char[room_ = size]);
-      at_ = offset, have_ = file_.file_->ReadTo(offset, buffer_.get(), size);
-    }
-    return {buffer_.get() + (offset - at_), have_ - (offset - at_)};
-  }
-
-  bool Check(size_t listed, Frame* frame) {
-    const uint64_t offset = file_.listed_[listed].offset;
-    const bool last = listed + 1 == checked_.size();
-    const uint64_t end = last ? 0 : file_.listed_[listed + 1].offset;
-    // A longer one is none; the last one's length nobody knows.
-    if (!last && end - offset > kMaxTail) return false;
-    if (!At(offset, last ? kAhead : end - offset, frame)) return false;
-    if ((listed == 0 && offset != 0) || (!last && offset + frame->total_bytes != end) ||
-        frame->sequence != listed + 1 || !file_.Lists(listed, offset, *frame)) {
-      return false;
-    }
-    if (last) end_bytes_ = offset + frame->total_bytes;
-    checked_[listed] = true;
-    return true;
-  }
-
-  const IndexedFile& file_;
-  std::vector<bool> checked_;  // by place in what is listed
-  uint64_t end_bytes_ = 0;     // of the last of those
-  uint64_t at_ = 0;            // of the buffer
-  size_t have_ = 0, room_ = 0;
-  std::unique_ptr<char[]> buffer_;
-};
-
-std::unique_ptr<WholeFile> IndexedFile::ReadWhole() const {
-  return std::make_unique<PacketsOfWhole>(this);
-}
 
 class ChosenPackets : public Reader {
  public:

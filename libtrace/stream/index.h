@@ -29,17 +29,6 @@ struct PacketPlace {
   uint64_t events = 0;
 };
 
-// All packets of a file, each read once, in whatever order they are asked for.
-class WholeFile {
- public:
-  virtual ~WholeFile() = default;
-  // The packet as it was written, valid until the next one is read. Returns false if it is not
-  // whole, so that FileIndex::Whole() would be false.
-  virtual bool Read(size_t place, std::string_view* packet) = 0;
-  // Reads those that were not asked for. Whether the file is whole, after each Read() was true.
-  virtual bool Rest() = 0;
-};
-
 class FileIndex {
  public:
   // nullptr: no regular file, no footer at its end, or one that does not fit.
@@ -56,8 +45,6 @@ class FileIndex {
   // Reads every byte: all packets are there, in order and as they were written, and nothing else
   // is. What is in them is not looked at.
   virtual bool Whole() const = 0;
-  // The same for somebody who wants some of the packets. The index must outlive it.
-  virtual std::unique_ptr<WholeFile> ReadWhole() const = 0;
   // Without reading them: by their numbers none was lost before it was written, and the index
   // says when the rows of each were. What is read later is compared with the index, so that
   // packets that are not asked for can be damaged but not be missed.

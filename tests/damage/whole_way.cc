@@ -9,7 +9,6 @@
 #include "libtrace/analysis/report.h"
 #include "libtrace/analysis/stretches.h"
 #include "libtrace/analysis/summary.h"
-#include "libtrace/model/command_rows.h"
 #include "libtrace/model/wanted.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
@@ -40,17 +39,7 @@ void ReadTables(const model::PartialTrace& trace) {
   const std::vector<uint32_t> ticks = {
       Batch::kHeadTicksAfterFieldNumber, Batch::kStartTicksAfterFieldNumber,
       Batch::kEndTicksAfterFieldNumber, Batch::kTagFieldNumber, Batch::kStallTicksFieldNumber};
-  model::Model rest;
-  uint64_t sum = 0;
-  (void)trace.EachCommand(
-      ticks,
-      [&](model::CommandRows* rows) {
-        const uint64_t* const columns[] = {rows->Ticks(Batch::kEndTicksAfterFieldNumber),
-                                           rows->BusyTicks(), rows->Ops()};
-        for (const uint64_t* column : columns) sum += column[rows->rows() - 1];
-        return true;
-      },
-      &rest);
+  (void)trace.LoadCommands(ticks);
   model::Wanted wanted;
   wanted.api = wanted.ranges = wanted.jobs = wanted.device_times = false;
   wanted.commands = ticks;
