@@ -68,7 +68,7 @@ record loaded -- ./loads "$1/elsewhere/axl"
 record named --libaxl "$1/elsewhere/axl" -- ./loads "$1/elsewhere/axl"
 record copy -- unshare -m sh -c 'mount -t tmpfs none /mnt && cp /tmp/copy/libaxl.so.0 /mnt/axl &&
 	LD_PRELOAD=/mnt/axl LD_LIBRARY_PATH=/tmp/blind exec axl-transformer --tokens 500 --no-check'
-record blind -- env LD_LIBRARY_PATH=/tmp/blind axl-transformer --no-check
+record blind -- env LD_LIBRARY_PATH=/tmp/blind axl-transformer --tokens 500 --no-check
 true
 END
 scripts/vm --icount --unsealed --timeout 900 --share "$scratch" -- sh "$scratch/guest" "$scratch" \
