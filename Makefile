@@ -81,7 +81,7 @@ FUZZERS :=        # libFuzzer binaries, build/fuzz/*
 .PHONY: all
 all:
 
-PROTOS := libtrace/proto/trace libtrace/proto/host
+PROTOS := $(addprefix libtrace/proto/,trace host control)
 PROTO_H := $(PROTOS:%=$(BUILD)/gen/%.pb.h)
 PROTO_O := $(PROTOS:%=$(OBJ)/gen/%.pb.o)
 PROTO_FUZZ_O := $(PROTOS:%=$(OBJ)/fuzz/gen/%.pb.o)
@@ -109,8 +109,10 @@ PCH ?= 1
 # One for each optimisation, since g++ 12 may crash on one of another.
 PCH_HEADER := $(BUILD)/pch/cc$(subst $() ,,$(OPT))/precompiled.h
 PCH_BUILT := $(if $(PCH),$(PCH_HEADER).gch)
+# The precompiled header includes only this one.
+PCH_PROTO_H := $(BUILD)/gen/libtrace/proto/trace.pb.h
 PCH_FLAGS = $(if $(PCH),-include $(PCH_HEADER))
-$(PCH_HEADER).gch: scripts/lib/precompiled.h $(PROTO_H)
+$(PCH_HEADER).gch: scripts/lib/precompiled.h $(PCH_PROTO_H)
 	$(call say,PCH,$<)mkdir -p $(@D) && cp $< $(PCH_HEADER) && \
 	  $(call anew,$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(call depends,$(@:.gch=.d)) -x c++-header $< -o $$t)
 
@@ -161,7 +163,7 @@ $(OBJ)/fuzz/gen/%.pb.o: $(BUILD)/gen/%.pb.cc | $(PROTO_H)
 FUZZ_PCH := $(if $(PCH),$(BUILD)/pch/fuzz$(subst $() ,,$(FUZZ_OPT)).pch)
 # Not a pattern rule, because make tries those of intermediate files last, after the rules of
 # ordinary objects.
-$(FUZZ_PCH): scripts/lib/precompiled.h $(PROTO_H)
+$(FUZZ_PCH): scripts/lib/precompiled.h $(PCH_PROTO_H)
 	$(call say,PCH,$< for fuzzers)mkdir -p $(@D) && \
 	  $(call anew,$(CLANGXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fpch-instantiate-templates \
 	    $(call depends,$(@:.pch=.d)) -x c++-header $< -o $$t)

@@ -6,7 +6,7 @@ DAEMON_SRCS := $(foreach d,daemon daemon/base $(DAEMON_SOURCES) daemon/session d
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lzstd -lpthread
 # A privileged process carries no more than it needs: libtrace/stream's objects
 # instead of the whole library.
-DAEMON_STREAM := $(call folder-srcs,libtrace/stream) $(call folder-srcs,libtrace/ring) $(call folder-srcs,libtrace/provider)
+DAEMON_STREAM := $(foreach d,stream ring provider control,$(call folder-srcs,libtrace/$d))
 
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
@@ -47,12 +47,12 @@ $(eval $(call daemon-test,daemon-service,daemon/service))
 DAEMON_RING_PARTS := $(patsubst %,daemon/sources/axl/%.cc,ring_reader record_check record_rows record_intake transpose) \
 	daemon/base/host_info.cc
 DAEMON_FUZZ_PARTS := $(DAEMON_RING_PARTS) $(patsubst %,daemon/sources/axl/%.cc,driver_record device_description) \
-	daemon/base/quantities.cc $(call folder-srcs,daemon/session) $(DAEMON_STREAM)
+	$(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/axl/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
 $(eval $(call fuzzer,provider_ring,daemon/sources/provider/provider_ring_fuzz.cc daemon/sources/provider/provider_events.cc))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc daemon/options.cc daemon/file_options.cc daemon/base/quantities.cc daemon/session/triggers.cc daemon/drain_priority.cc daemon/base/privileges.cc daemon/base/work_log.cc daemon/base/host_info.cc daemon/sources/system/system_names.cc,-lcap))
-$(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc daemon/base/quantities.cc))
-$(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc daemon/base/quantities.cc))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc libtrace/stream/utf8.cc $(call folder-srcs,libtrace/control)))
+$(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc libtrace/control/quantities.cc))
+$(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc libtrace/control/quantities.cc))
 
 # For daemon/testing/private_test.py and the scenarios in the VM.
 $(eval $(call program,$(BUILD)/test/axl-probe-app,daemon/testing/probe_app.cc,-lpthread))

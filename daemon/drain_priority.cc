@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "daemon/base/give_way.h"
@@ -32,12 +31,6 @@ constexpr int64_t kAlertNs = 1'000'000, kSoonNs = 100'000;
 constexpr int64_t kLiftedNs = 5'000'000;
 // Of an event that no ring's filling explains (a process that waits for an answer).
 constexpr int64_t kUrgentNs = 5'000'000;
-constexpr int kMostCpus = CPU_SETSIZE;
-
-bool ParseInt(std::string_view text, int* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
 
 bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
   rlimit limit = {};
@@ -64,36 +57,6 @@ bool TryIdle() {
 }
 
 }  // namespace
-
-Result<Priority> ParsePriority(const std::string& text) {
-  Priority priority;
-  priority.required = text == "idle";
-  if (priority.required || text == "auto") return priority;
-  priority.idle = false;
-  if (text == "normal") return priority;
-  if (!ParseInt(text, &priority.nice) || priority.nice < -20 || priority.nice > 19) {
-    return Status::Error("not auto, idle, normal or a nice value from -20 to 19");
-  }
-  return priority;
-}
-
-Result<std::vector<int>> ParseCpus(const std::string& text) {
-  std::vector<int> cpus;
-  for (std::string_view rest = text;;) {
-    const size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    const size_t dash = part.find('-');
-    int first = -1, last = -1;
-    if (!ParseInt(part.substr(0, dash), &first) || first < 0) break;
-    last = first;
-    if (dash != std::string_view::npos && !ParseInt(part.substr(dash + 1), &last)) break;
-    if (last < first || last >= kMostCpus) break;
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (comma == std::string_view::npos) return cpus;
-    rest.remove_prefix(comma + 1);
-  }
-  return Status::Error("not a list of processors such as 0,2-5");
-}
 
 Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& priority,
                                                             const std::vector<int>& cpus,

@@ -25,6 +25,7 @@
 #include "daemon/base/idle_helper.h"
 #include "daemon/base/unique_fd.h"
 #include "daemon/base/work_log.h"
+#include "libtrace/control/recording.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
@@ -32,16 +33,7 @@ namespace acceltrace::daemon {
 // How late a recorder of idle time may be with what it owes before it is lifted.
 inline constexpr int64_t kMostLateNs = 25'000'000;
 
-// auto, idle, normal, or a nice value from -20 to 19.
-struct Priority {
-  bool idle = true;
-  bool required = false;  // else ordinary, without a word, where idle cannot be had
-  int nice = 0;
-};
-Result<Priority> ParsePriority(const std::string& text);
-
-// 0,2-5 as the kernel writes lists of processors.
-Result<std::vector<int>> ParseCpus(const std::string& text);
+using control::Priority;
 
 class DrainPriority {
  public:

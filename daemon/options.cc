@@ -4,8 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "daemon/base/quantities.h"
-#include "daemon/sources/system/system_names.h"
+#include "libtrace/control/options.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -72,45 +71,7 @@ Status ApplyValue(std::string_view option, std::string_view value, Options* opti
     if (!ParseNumber(value, &options->control_fd) || options->control_fd < 0) {
       return Bad(option, value, "not a file descriptor");
     }
-  } else if (option == "--pid") {
-    uint32_t pid = 0;
-    if (!ParseNumber(value, &pid) || pid == 0) return Bad(option, value, "not a process id");
-    record.pids.push_back(pid);
-  } else if (option == "--device") {
-    record.devices.emplace_back(value);
-  } else if (option == "--libaxl") {
-    record.libraries.emplace_back(value);
-  } else if (option == "--probes") {
-    auto probes = ParseProbes(value);
-    if (!probes.ok()) return probes.status();
-    record.probes = *probes;
-  } else if (option == "--sources") {
-    const auto sources = ParseSystemSources(value);
-    if (!sources.ok()) return sources.status();
-    record.sources = *sources;
-  } else if (option == "--counter-period") {
-    const auto period_ns = ParseDurationNs(value);
-    if (!period_ns || (*period_ns != 0 && *period_ns < kMinCounterPeriodNs)) {
-      return Bad(option, value, "not a duration of at least 10us (such as 500us, 1ms), or 0");
-    }
-    record.counter_period_ns = *period_ns;
-  } else if (option == "--overhead") {
-    return ParseOverhead(value, &record);
-  } else if (option == "--priority") {
-    auto priority = ParsePriority(std::string(value));
-    if (!priority.ok()) return Bad(option, value, priority.message().c_str());
-    record.priority = *priority;
-  } else if (option == "--cpu") {
-    auto cpus = ParseCpus(std::string(value));
-    if (!cpus.ok()) return Bad(option, value, cpus.message().c_str());
-    record.cpus = std::move(cpus).value();
-  } else if (option == "--ring") {
-    const auto bytes = ParseBytes(value);
-    if (!bytes || *bytes < kMinRingBytes) return Bad(option, value, "not a size of at least 64K");
-    record.ring_bytes = *bytes;
-  } else if (Status status = ParseFileOption(option, value, &record, known); *known) {
-    return status;
-  } else if (*known = true; option == "--live-socket") {
+  } else if (option == "--live-socket") {
     options->live_socket = value;
   } else if (option == "--share") {
     options->share = value;
@@ -157,7 +118,7 @@ Status Check(const Options& options) {
   if (options.control_fd < 0 && options.record.pids.empty() && !options.record.system_wide) {
     return Status::Error("nothing to record: give --pid, --system or --control-fd");
   }
-  return CheckFileOptions(options.record);
+  return {};
 }
 
 }  // namespace
@@ -212,86 +173,46 @@ const char kUsage[] =
     "Both: --help, --version.\n"
     "Exit status: 0 fine, 1 failed, 2 misuse.\n";
 
-Status ParseOverhead(std::string_view text, RecordOptions* options) {
-  if (text != "full" && text != "low") return Bad("--overhead", text, "neither full nor low");
-  options->light = text == "low";
-  return {};
-}
-
-uint64_t CounterPeriodNs(const RecordOptions& options) {
-  constexpr uint64_t kPeriodNs = 1'000'000;
-  return options.counter_period_ns.value_or(options.light ? 0 : kPeriodNs);
-}
-
-Result<ProbeSet> ParseProbes(std::string_view list) {
-  ProbeSet probes = {false, false, false, false, false, false, false};
-  for (std::string_view rest = list;;) {
-    const size_t comma = rest.find(',');
-    const std::string_view name = rest.substr(0, comma);
-    if (name == "api") {
-      probes.api = true;
-    } else if (name == "usdt") {
-      probes.usdt = true;
-    } else if (name == "driver") {
-      probes.driver = true;
-    } else if (name == "tracepoints") {
-      probes.tracepoints = true;
-    } else if (name == "device") {
-      probes.device = true;
-    } else if (name == "counters") {
-      probes.counters = true;
-    } else if (name == "clock") {
-      probes.clock = true;
-    } else {
-      return Status::Error(
-          "no probes called '" + std::string(name) +
-          "'; there are api, usdt, driver, tracepoints, device, counters and clock");
-    }
-    if (comma == std::string_view::npos) return probes;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 Result<Options> ParseOptions(int argc, const char* const* argv) {
+  using control::OptionKind;
   Options options;
+  proto::RecordRequest request;
   Words words(argc, argv);
   while (words.Next()) {
     const std::string_view word = words.word();
     if (word == "--") {
-      options.record.command = words.Rest();
+      for (std::string& each : words.Rest()) request.add_command(std::move(each));
       break;
     }
-    bool flag = true;
     if (word == "--help" || word == "-h") {
       options.mode = Options::Mode::kHelp;
       return options;
-    } else if (word == "--version") {
+    }
+    if (word == "--version") {
       options.mode = Options::Mode::kVersion;
       return options;
-    } else if (word == "--private") {
-      options.mode = Options::Mode::kPrivate;
-    } else if (word == "--system") {
-      options.record.system_wide = true;
-    } else if (word == "--no-device") {
-      options.record.no_device = true;
-    } else if (word == "--stacks") {
-      options.record.stacks = true;
-    } else {
-      flag = false;
     }
-    if (flag) {
+    const OptionKind kind = control::KindOf(word);
+    if (word == "--private" || kind == OptionKind::kFlag) {
       if (words.has_inline_value()) return Status::Error(std::string(word) + " takes no value");
+      if (word == "--private") options.mode = Options::Mode::kPrivate;
+      if (kind == OptionKind::kFlag) (void)control::SetOption(word, "", &request);
       continue;
     }
     // Unknown options are reported as such even when they are the last word.
-    bool known = true;
+    bool known = kind != OptionKind::kUnknown;
     Options probe;
-    (void)ApplyValue(word, "", &probe, &known);
+    if (!known) (void)ApplyValue(word, "", &probe, &known);
     if (!known) return Status::Error("unknown option '" + std::string(word) + "' (see --help)");
     const auto value = words.Value();
     if (!value) return Status::Error(std::string(word) + " needs a value (see --help)");
-    if (Status status = ApplyValue(word, *value, &options, &known); !status.ok()) return status;
+    const Status status = kind != OptionKind::kUnknown ? control::SetOption(word, *value, &request)
+                                                       : ApplyValue(word, *value, &options, &known);
+    if (!status.ok()) return status;
   }
+  auto recording = control::Check(request);
+  if (!recording.ok()) return recording.status();
+  static_cast<control::Recording&>(options.record) = std::move(recording).value();
   if (Status status = Check(options); !status.ok()) return status;
   return options;
 }

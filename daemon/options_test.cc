@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/options.h"
 
-#include "daemon/base/quantities.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -10,18 +9,6 @@ namespace {
 Result<Options> Parse(std::vector<const char*> words) {
   words.insert(words.begin(), "acceltraced");
   return ParseOptions(static_cast<int>(words.size()), words.data());
-}
-
-TEST_CASE("durations and sizes have units") {
-  CHECK(ParseDurationNs("500us") == 500'000);
-  CHECK(ParseDurationNs("1.5ms") == 1'500'000);
-  CHECK(ParseDurationNs("0") == 0);
-  CHECK_FALSE(ParseDurationNs("1h").has_value());
-  CHECK_FALSE(ParseDurationNs("-1s").has_value());
-  CHECK_FALSE(ParseDurationNs("").has_value());
-  CHECK_FALSE(ParseDurationNs("1e300s").has_value());
-  CHECK(ParseBytes("16M") == 16u << 20);
-  CHECK_FALSE(ParseBytes("16X").has_value());
 }
 
 TEST_CASE("a private recording's command line") {

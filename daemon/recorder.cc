@@ -13,7 +13,6 @@
 #include "daemon/base/host_info.h"
 #include "daemon/base/privileges.h"
 #include "daemon/sources/common/clock_watch.h"
-#include "daemon/sources/system/system_names.h"
 #include "libtrace/stream/columns.h"
 
 namespace acceltrace::daemon {

@@ -14,8 +14,9 @@
 #include <cstring>
 #include <set>
 
-#include "daemon/base/quantities.h"
 #include "daemon/base/unique_fd.h"
+#include "libtrace/control/quantities.h"
+#include "libtrace/control/recording.h"
 #include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::daemon {
@@ -25,8 +26,7 @@ constexpr size_t kMaxFileBytes = 256 << 10;
 constexpr size_t kMaxLineBytes = 1024;
 constexpr size_t kMaxMistakes = 100;
 constexpr size_t kMaxUsers = 1024;
-constexpr uint64_t kMinRing = 64 << 10;
-constexpr uint64_t kMaxRing = uint64_t{64} << 30;
+
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const size_t begin = text.find_first_not_of(kBlank);
@@ -226,7 +226,7 @@ class Parser {
     config_.group = value;
   }
   void MaxRing(Text key, Text value) {
-    Bytes(key, value, kMinRing, kMaxRing, &config_.max_ring_bytes);
+    Bytes(key, value, control::kMinRingBytes, control::kMaxRingBytes, &config_.max_ring_bytes);
   }
   void WhenFull(Text key, Text value) {
     if (value != "pause" && value != "end") {
@@ -247,7 +247,7 @@ class Parser {
     limits->allowed = value == "yes";
   }
   void Ring(Text key, Text value, UserLimits* limits) {
-    Bytes(key, value, kMinRing, kMaxRing, &limits->ring_bytes);
+    Bytes(key, value, control::kMinRingBytes, control::kMaxRingBytes, &limits->ring_bytes);
   }
   void BytesPerHour(Text key, Text value, UserLimits* limits) {
     limits->bytes_per_hour = 0;
@@ -273,7 +273,7 @@ class Parser {
 
   void Bytes(const std::string& key, const std::string& value, uint64_t min, uint64_t max,
              uint64_t* bytes) {
-    const auto read = ParseBytes(value);
+    const auto read = control::ParseBytes(value);
     if (!read) {
       return Wrong("'" + key + "' is '" + value + "', which is no size; write one such as 64M");
     }

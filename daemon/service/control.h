@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of the service say, and what they hear.
-// One JSON object a line in each direction, described in docs/daemon.md. Input
-// is untrusted: whatever is wrong with it becomes an error to that client only.
+// The commands of the service's clients, and the answers.
+// Each is one line with a JSON object, as described in docs/daemon.md; requests are messages of
+// libtrace/proto/control.proto. Input is untrusted: a mistake in it becomes an error to that client
+// only.
 #ifndef DAEMON_SERVICE_CONTROL_H_
 #define DAEMON_SERVICE_CONTROL_H_
 

@@ -38,7 +38,20 @@ TEST_CASE("the other commands") {
   CHECK(ParseCommand(R"({"cmd":"status"})", &id)->verb == Command::Verb::kStatus);
   CHECK(ParseCommand(R"({"cmd":"stop","session":3,"status":-2})", &id)->status == -2);
   CHECK(ParseCommand(R"({"cmd":"pid","pid":5})", &id)->pid == 5);
+  CHECK(ParseCommand(R"({"cmd":"stop"})", &id)->status == -1);
   CHECK(ParseCommand(R"({"cmd":"live","session":1})", &id)->session == 1);
+}
+
+TEST_CASE("what else protobuf's mapping takes") {
+  uint64_t id = 0;
+  const auto command = ParseCommand(
+      R"({"id":"18446744073709551615","cmd":"start","noDevice":true,"pids":["7"],"ring":null})",
+      &id);
+  REQUIRE(command.ok());
+  CHECK(id == UINT64_MAX);
+  CHECK(command->record.no_device);
+  CHECK(command->record.pids == std::vector<uint32_t>{7});
+  CHECK(command->record.ring_bytes == 0);
 }
 
 TEST_CASE("every mistake is reported, with the id if there is one") {
@@ -51,7 +64,7 @@ TEST_CASE("every mistake is reported, with the id if there is one") {
                            R"({"cmd":5})",
                            R"({"cmd":"fly"})",
                            R"({"cmd":"status","session":1})",
-                           R"({"cmd":"start","pids":5})",
+                           R"({"cmd":"start","pids":{}})",
                            R"({"cmd":"start","pids":[0]})",
                            R"({"cmd":"start","pids":[-1]})",
                            R"({"cmd":"start","pids":[99999999999]})",
@@ -68,9 +81,16 @@ TEST_CASE("every mistake is reported, with the id if there is one") {
                            R"({"cmd":"start","rotate_time":"5s","ring":"1M"})",
                            R"({"cmd":"start","triggers":["job>1ms"]})",
                            R"({"cmd":"start","triggers":["quick"],"ring":"1M"})",
-                           R"({"cmd":"start","stacks":"yes"})",
+                           R"({"cmd":"start","stacks":"maybe"})",
                            R"({"cmd":"pid"})",
                            R"({"cmd":"pid","pid":1.5})",
+                           R"({"cmd":"pid","pid":2147483648})",
+                           R"({"cmd":"pid","pid":1,"status":0})",
+                           R"({"cmd":"start","command":["a","b\u0000c"]})",
+                           R"({"cmd":"start","sources":"everything"})",
+                           R"({"cmd":"start"} {})",
+                           R"({"id":-1,"cmd":"status"})",
+                           R"({"cmd":"\ud800"})",
                            R"({"cmd":"stop","session":-1})",
                            R"({"cmd":"stop","session":18446744073709551615})",
                            R"({"cmd":"stop","status":"x"})",
@@ -85,6 +105,12 @@ TEST_CASE("every mistake is reported, with the id if there is one") {
 
 TEST_CASE("deep nesting and long lists are refused, not followed") {
   CHECK(Wrong(std::string(60'000, '[')) != "");
+  const std::string deep = std::string(20'000, '[') + "{}" + std::string(20'000, ']');
+  CHECK(Wrong(R"({"x":)" + deep + R"(,"cmd":"status"})") != "");
+  CHECK(Wrong(R"({"cmd":"start","pids":)" + deep + "}") != "");
+  const std::string member(50'000, 'x');
+  CHECK(Wrong(R"({"cmd":"start",")" + member + R"(":1})").size() < 1000);
+  CHECK(Wrong(R"({"cmd":"start","ring":")" + member + R"("})").size() < 1000);
   std::string pids = "1";
   for (int i = 0; i < 2000; ++i) pids += ",1";
   CHECK(Wrong(R"({"cmd":"start","pids":[)" + pids + "]}") != "");

@@ -21,12 +21,12 @@
 
 #include "daemon/base/host_info.h"
 #include "daemon/base/privileges.h"
-#include "daemon/options.h"
+#include "libtrace/control/recording.h"
 
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxSentFiles = 1 + kMaxFiles;  // taken off one message
+constexpr size_t kMaxSentFiles = 1 + control::kMaxFiles;  // taken off one message
 constexpr size_t kManyWaiting = 256;
 constexpr int64_t kInterruptNs = 5'000'000;
 

@@ -3,49 +3,7 @@
 
 #include <utility>
 
-#include "daemon/base/quantities.h"
-
 namespace acceltrace::daemon {
-namespace {
-
-constexpr std::string_view kBegin = "begin:";
-constexpr std::string_view kRange = "range:";
-constexpr size_t kMaxNameBytes = 4096;
-
-bool StartsWith(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
-}  // namespace
-
-Result<TriggerRule> ParseTrigger(std::string_view text) {
-  const Status bad =
-      Status::Error("no rule '" + std::string(text.substr(0, 64)) +
-                    "'; rules are job>10ms, begin:NAME, range:NAME, range:NAME>20ms");
-  TriggerRule rule;
-  rule.text = text;
-  if (StartsWith(text, kBegin)) {
-    rule.kind = TriggerRule::Kind::kRangeBegin;
-    rule.range = text.substr(kBegin.size());
-    if (rule.range.empty() || rule.range.size() > kMaxNameBytes) return bad;
-    return rule;
-  }
-  // A range's own name may have a '>' in it: what follows the last one is a time, or part of it.
-  const size_t more = text.rfind('>');
-  std::optional<uint64_t> least_ns;
-  if (more != std::string_view::npos) least_ns = ParseDurationNs(text.substr(more + 1));
-  if (StartsWith(text, kRange)) {
-    rule.kind = TriggerRule::Kind::kRangeEnd;
-    text = text.substr(0, least_ns ? more : text.size());
-    rule.range = text.substr(kRange.size());
-    rule.min_ns = static_cast<int64_t>(least_ns.value_or(0));
-    if (rule.range.empty() || rule.range.size() > kMaxNameBytes) return bad;
-    return rule;
-  }
-  if (!least_ns || *least_ns == 0 || text.substr(0, more) != "job") return bad;
-  rule.min_ns = static_cast<int64_t>(*least_ns);
-  return rule;
-}
 
 Triggers::Triggers(std::vector<TriggerRule> rules,
                    const std::function<uint32_t(std::string_view)>& intern) {

@@ -11,26 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/control/recording.h"
 
 namespace acceltrace::daemon {
 
-struct TriggerRule {
-  enum class Kind {
-    kSlowJob,     // from the submit ioctl to the completion
-    kRangeBegin,  // of this name
-    kRangeEnd,    // after at least min_ns
-  };
-  Kind kind = Kind::kSlowJob;
-  int64_t min_ns = 0;
-  std::string range;
-  std::string text;  // as it was given
-};
-
-inline constexpr size_t kMaxTriggers = 8;
-
-// job>10ms, begin:NAME, range:NAME or range:NAME>20ms.
-Result<TriggerRule> ParseTrigger(std::string_view text);
+using control::TriggerRule;
 
 class Triggers {
  public:

@@ -6,38 +6,15 @@
 namespace acceltrace::daemon {
 namespace {
 
-using Kind = TriggerRule::Kind;
-
 Triggers Make(std::vector<const char*> texts) {
   std::vector<TriggerRule> rules;
   for (const char* text : texts) {
-    auto rule = ParseTrigger(text);
+    auto rule = control::ParseTrigger(text);
     REQUIRE(rule.ok());
     rules.push_back(std::move(rule).value());
   }
   return Triggers(std::move(rules),
                   [](std::string_view name) { return static_cast<uint32_t>(name.size()); });
-}
-
-TEST_CASE("rules are read, and what is none is refused") {
-  const auto job = ParseTrigger("job>1.5ms");
-  REQUIRE(job.ok());
-  CHECK((job->kind == Kind::kSlowJob && job->min_ns == 1'500'000));
-  const auto range = ParseTrigger("range:decode 1>20us");
-  REQUIRE(range.ok());
-  CHECK((range->kind == Kind::kRangeEnd && range->range == "decode 1" && range->min_ns == 20'000));
-  const auto odd = ParseTrigger("range:a>b");
-  REQUIRE(odd.ok());
-  CHECK((odd->range == "a>b" && odd->min_ns == 0));
-  const auto begin = ParseTrigger("begin:x>5ms");
-  REQUIRE(begin.ok());
-  CHECK((begin->kind == Kind::kRangeBegin && begin->range == "x>5ms"));
-  for (const char* bad : {"", "job", "job>", "job>0", "job>fast", "jobs>1ms",
-                          "range:", "begin:", "range:>1ms", "api>1ms", "job:x>1ms"}) {
-    CAPTURE(bad);
-    CHECK_FALSE(ParseTrigger(bad).ok());
-  }
-  CHECK_FALSE(ParseTrigger("range:" + std::string(5000, 'x')).ok());
 }
 
 TEST_CASE("a job is slow from the limit on, and only if its begin is known") {

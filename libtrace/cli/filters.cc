@@ -39,13 +39,13 @@ std::string ParseTime(const std::string& text, int64_t* ns) {
 constexpr char kGroup[] = "Part of the trace";
 
 void AddTime(Verb* verb, const char* name, const char* text, std::optional<int64_t>* time) {
-  const auto parse = [time](const std::string& word) {
+  const auto parse = [name, time](const std::string& word) {
     int64_t ns = 0;
     std::string wrong = ParseTime(word, &ns);
     if (wrong.empty()) *time = ns;
-    return wrong;
+    return wrong.empty() ? wrong : name + (": " + wrong);
   };
-  verb->AddParsed(name, parse, text).TypeName("TIME").Group(kGroup);
+  verb->AddParsed(name, parse, text).Once().TypeName("TIME").Group(kGroup);
 }
 
 template <typename Rows, typename Key>

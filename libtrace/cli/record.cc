@@ -101,7 +101,8 @@ class Recording {
   Status StartCommand(int* status) {
     group_ = std::make_unique<GroupWitness>();
     std::vector<std::string> files = CommandFiles(options_.record.command);
-    files.insert(files.end(), options_.record.libraries.begin(), options_.record.libraries.end());
+    const std::vector<std::string>& libraries = options_.record.recording.libraries;
+    files.insert(files.end(), libraries.begin(), libraries.end());
     const MappedFiles seen_before_it_runs(files);
     Result<Child> child = Child::Prepare(options_.record.command, files_.takes_stdout());
     if (!child.ok()) return child.status();
@@ -138,7 +139,7 @@ class Recording {
         });
       });
       if (!processes_.empty() && processes.empty() && child_ == nullptr &&
-          !options_.record.system) {
+          !options_.record.recording.system_wide) {
         recording = false;  // all recorded processes have ended
       }
       if (fds[1].revents != 0) recording = StopEarly();
@@ -185,7 +186,7 @@ class Recording {
       return false;
     }
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGUSR1 && (child_ == nullptr || !options_.record.ring.empty())) {
+    if (signal == SIGUSR1 && (child_ == nullptr || options_.record.recording.ring_bytes != 0)) {
       TakeSnapshot();
       return false;
     }
@@ -208,7 +209,7 @@ class Recording {
 
   void TakeSnapshot() {
     if (!ready_ || stopped_ || daemon_gone_) return;
-    if (options_.record.ring.empty()) {
+    if (options_.record.recording.ring_bytes == 0) {
       Fail(kFailed, "a snapshot is of a flight recorder: record with --ring SIZE");
       return;
     }
@@ -264,9 +265,9 @@ class Recording {
     const std::string size = view::FormatBytes(Pack().value_or(number("bytes")));
     std::string older;  // of a flight recorder
     if (number("parts") > 1) {
-      older =
-          fmt::format(" and {} files",
-                      std::min<uint64_t>(number("parts"), 1 + MoreFiles(options_.record).size()));
+      older = fmt::format(
+          " and {} files",
+          std::min<uint64_t>(number("parts"), 1 + control::MoreFiles(options_.record.recording)));
     }
     if (number("triggered") > 0) {
       older += fmt::format(", {} saved for {} that fired", number("saved"), number("triggered"));
@@ -306,7 +307,7 @@ class Recording {
 Result<std::unique_ptr<CaptureSession>> StartIn(std::unique_ptr<ServiceClient> service,
                                                 const RecordOptions& record,
                                                 const TraceFiles& files) {
-  const Status begun = service->Begin(StartCommand(record), files.fds());
+  const Status begun = service->Begin(StartRequest(record), files.fds());
   // If the daemon is already gone, this is noticed when waiting for the answer, and another one is
   // searched.
   if (!begun.ok() && !service->again()) return begun;
@@ -318,7 +319,8 @@ Result<std::unique_ptr<CaptureSession>> BeginInService(const Options& options,
                                                        const TraceFiles& files) {
   const RecordOptions& record = options.record;
   const bool named = options.socket != kServiceSocket;
-  if (options.own_daemon || !record.priority.empty() || !record.cpu.empty() || !files.regular()) {
+  if (options.own_daemon || !record.request.priority().empty() || !record.request.cpu().empty() ||
+      !files.regular()) {
     if (!named) return std::unique_ptr<CaptureSession>();
     return Status::Error(
         "the service at --socket takes no --private, --priority and --cpu, and writes regular "
@@ -371,20 +373,21 @@ int RecordSomewhere(const Options& options, TraceFiles* files, int signals,
                                    options.record.share));
 }
 
-int RunRecord(const Options& options) {
+int RunRecord(Options options) {
   const RecordOptions& record = options.record;
-  if (record.command.empty() && record.pids.empty() && !record.system) {
+  if (record.command.empty() && record.request.pids().empty() && !record.request.system()) {
     return Fail(kMisuse, "nothing to record: give -- CMD, --pid or --system");
   }
-  const std::string misuse = FilesMisuse(record);
-  if (!misuse.empty()) return Fail(kMisuse, misuse);
+  if (Status status = Complete(&options.record); !status.ok()) {
+    return Fail(kMisuse, status.message());
+  }
   if (!record.command.empty()) {
     int status = kFailed;
     const Status found = Child::Find(record.command.front(), &status);
     if (!found.ok()) return Fail(status, found.message());
   }
   std::vector<int> processes;
-  for (uint32_t pid : record.pids) {
+  for (uint32_t pid : record.recording.pids) {
     const long fd = syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
       return Fail(kMisuse, fmt::format("cannot record process {}: {}", pid, std::strerror(errno)));
@@ -440,15 +443,15 @@ void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing) {
   const auto parse_duration = [options](const std::string& word) {
     options->duration_s = ParseSeconds(word);
     const bool fine = options->duration_s > 0 && options->duration_s <= 1e9;
-    return fine ? std::string() : word + " is no time: 10, 500ms, 2m";
+    return fine ? std::string() : "--duration: " + word + " is no time: 10, 500ms, 2m";
   };
   verb->AddParsed("--duration", parse_duration, "stop after this time: 10, 500ms, 2m")
+      .Once()
       .TypeName("TIME");
-  verb->AddOption("--priority", &options->record.priority,
-                  "of the recorder: auto (default), idle, normal or a nice value")
-      .TypeName("P");
-  verb->AddOption("--cpu", &options->record.cpu, "processors that the recorder runs on: 0,2-3")
-      .TypeName("LIST");
+  proto::RecordRequest* request = &options->record.request;
+  AddRequestOption(verb, "--priority", "P",
+                   "of the recorder: auto (default), idle, normal or a nice value", request);
+  AddRequestOption(verb, "--cpu", "LIST", "processors that the recorder runs on: 0,2-3", request);
   AddSocketOption(verb, &options->socket);
   verb->AddFlag("--private", &options->own_daemon,
                 "with a daemon of its own, also where the capture service runs");
@@ -462,7 +465,7 @@ void AddRecord(Verb* app, Run* run, const std::vector<std::string>* trailing) {
       "The command follows after --: acceltrace record -o run.atrace -- ./train --steps 3");
   verb->Callback([options, run, trailing] {
     options->record.command = *trailing;
-    if (options->record.share.empty() && !options->record.no_device && geteuid() == 0) {
+    if (options->record.share.empty() && !options->record.request.no_device() && geteuid() == 0) {
       options->record.share = kSharePath;
     }
     *run = [options] { return RunRecord(*options); };

@@ -21,7 +21,7 @@ using nlohmann::json;
 struct Options {
   RecordOptions record;
   std::string socket, output;
-  uint64_t session = 0;  // 0 = the only one
+  uint32_t session = 0;  // 0 = the only one
   bool json = false;
   bool named = false;  // the output was given by -o
 };
@@ -46,7 +46,7 @@ std::string Text(const json& object, const char* name) {
 }
 
 Result<json> Sessions(ServiceClient* client) {
-  const auto answer = client->Ask({{"cmd", "status"}});
+  const auto answer = client->Ask("status", proto::StatusRequest());
   if (!answer.ok()) return answer.status();
   json sessions = answer.value().value("sessions", json());
   if (!sessions.is_array()) return Status::Error("the capture service speaks another protocol");
@@ -56,14 +56,14 @@ Result<json> Sessions(ServiceClient* client) {
 }
 
 // Returns the given session, or the only one.
-Result<uint64_t> Choose(ServiceClient* client, const Options& options) {
+Result<uint32_t> Choose(ServiceClient* client, const Options& options) {
   if (options.session != 0) return options.session;
   const auto sessions = Sessions(client);
   if (!sessions.ok()) return sessions.status();
   std::string numbers;
-  uint64_t session = 0;
+  uint32_t session = 0;
   for (const json& each : sessions.value()) {
-    session = Number(each, "session");
+    session = static_cast<uint32_t>(Number(each, "session"));
     numbers += (numbers.empty() ? "" : ", ") + std::to_string(session);
   }
   if (sessions.value().empty()) return Status::Error("no recording of yours is running");
@@ -72,19 +72,18 @@ Result<uint64_t> Choose(ServiceClient* client, const Options& options) {
 }
 
 int RunStart(const Options& options) {
-  const RecordOptions& record = options.record;
-  if (record.pids.empty() && !record.system) {
+  RecordOptions record = options.record;
+  if (record.request.pids().empty() && !record.request.system()) {
     return Fail(kMisuse, "nothing to record: give --pid or --system; a command: acceltrace record");
   }
-  const std::string misuse = FilesMisuse(record);
-  if (!misuse.empty()) return Fail(kMisuse, misuse);
+  if (Status status = Complete(&record); !status.ok()) return Fail(kMisuse, status.message());
   auto client = Connect(options.socket);
   if (!client.ok()) return Fail(kFailed, client.message());
   auto files = TraceFiles::Open(record);
   if (!files.ok()) return Fail(kFailed, files.message());
   if (!files->is_file()) return Fail(kMisuse, "the service writes files: name one with -o");
-  json start = StartCommand(record);
-  start["detach"] = true;
+  proto::RecordRequest start = StartRequest(record);
+  start.set_detach(true);
   Status begun = client.value()->Begin(std::move(start), files->fds());
   if (begun.ok()) begun = client.value()->WaitUntilReady(-1, nullptr);
   if (!begun.ok()) return Fail(kFailed, begun.message());

@@ -2,6 +2,7 @@
 #include "libtrace/cli/service_client.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/descriptor.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libtrace/control/json.h"
 #include "libtrace/stream/descriptor.h"
 #include "libtrace/stream/output.h"
 
@@ -66,9 +68,13 @@ ServiceClient::~ServiceClient() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<uint64_t> ServiceClient::Send(json command, const std::vector<int>& files) {
-  command["id"] = ++last_id_;
-  const std::string line = command.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+Result<uint64_t> ServiceClient::Send(std::string_view cmd, google::protobuf::Message* request,
+                                     const std::vector<int>& files) {
+  const auto* members = request->GetDescriptor();
+  const auto* reflection = request->GetReflection();
+  reflection->SetString(request, members->FindFieldByName("cmd"), std::string(cmd));
+  reflection->SetUInt64(request, members->FindFieldByName("id"), ++last_id_);
+  const std::string line = control::ToJson(*request) + "\n";
   if (line.size() > kMaxLineBytes) {
     return Status::Error(
         "the options are too long for the capture service: fewer or shorter ones, or --private");
@@ -157,15 +163,15 @@ std::optional<Result<json>> ServiceClient::Receive(uint64_t id, int timeout_ms, 
   }
 }
 
-Result<json> ServiceClient::Ask(json command, const std::vector<int>& files) {
-  const bool stop = command.value("cmd", "") == "stop";
-  const auto id = Send(std::move(command), files);
+Result<json> ServiceClient::Ask(std::string_view cmd, google::protobuf::Message&& request,
+                                const std::vector<int>& files) {
+  const auto id = Send(cmd, &request, files);
   if (!id.ok()) return id.status();
-  return *Receive(id.value(), stop ? kStopMs : kAnswerMs, -1);
+  return *Receive(id.value(), cmd == "stop" ? kStopMs : kAnswerMs, -1);
 }
 
-Status ServiceClient::Begin(json start, const std::vector<int>& files) {
-  const auto id = Send(std::move(start), files);
+Status ServiceClient::Begin(proto::RecordRequest start, const std::vector<int>& files) {
+  const auto id = Send("start", &start, files);
   if (!id.ok()) return id.status();
   start_id_ = id.value();
   return {};
@@ -182,19 +188,24 @@ Status ServiceClient::WaitUntilReady(int also_fd, const std::function<bool()>& h
   if (!session.is_number_unsigned()) {
     return Status::Error("the capture service speaks another protocol");
   }
-  session_ = session.get<uint64_t>();
+  session_ = session.get<uint32_t>();
   begun_ = true;
   return {};
 }
 
 Status ServiceClient::Track(pid_t pid) {
-  return Ask({{"cmd", "pid"}, {"session", session_}, {"pid", pid}}).status();
+  proto::PidRequest request;
+  request.set_session(session_);
+  request.set_pid(static_cast<uint32_t>(pid));
+  return Ask("pid", std::move(request)).status();
 }
 
 Status ServiceClient::Snapshot(const std::string& path) {
   auto file = stream::Output::Create(path, {.mode = stream::RecordingMode(), .alone = true});
   if (!file.ok()) return file.status();
-  const auto answer = Ask({{"cmd", "snapshot"}, {"session", session_}}, {file->fd()});
+  proto::SnapshotRequest request;
+  request.set_session(session_);
+  const auto answer = Ask("snapshot", std::move(request), {file->fd()});
   return answer.ok() ? file->Place() : answer.status();
 }
 
@@ -208,7 +219,10 @@ bool ServiceClient::Hear() {
 }
 
 Result<std::string> ServiceClient::Stop(int command_status) {
-  const auto answer = Ask({{"cmd", "stop"}, {"session", session_}, {"status", command_status}});
+  proto::StopRequest request;
+  request.set_session(session_);
+  request.set_status(command_status);
+  const auto answer = Ask("stop", std::move(request));
   // The service has forgotten a recording that ended before it was stopped.
   if (!answer.ok() && !early_failure_.empty()) return json{{"error", early_failure_}}.dump();
   if (!answer.ok()) return answer.status();

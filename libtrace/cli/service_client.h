@@ -9,10 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "libtrace/cli/capture_session.h"
+#include "libtrace/proto/control.pb.h"
 
 namespace acceltrace::cli {
 
@@ -29,14 +31,15 @@ class ServiceClient final : public CaptureSession {
   ServiceClient& operator=(const ServiceClient&) = delete;
   ~ServiceClient() override;
 
-  // Sends a command with files and returns its answer. Errors have the service's own text.
-  Result<nlohmann::json> Ask(nlohmann::json command, const std::vector<int>& files = {});
+  // Sends a request with files and returns its answer. Errors have the service's own text.
+  Result<nlohmann::json> Ask(std::string_view cmd, google::protobuf::Message&& request,
+                             const std::vector<int>& files = {});
 
   // Requests a recording into these open files.
-  Status Begin(nlohmann::json start, const std::vector<int>& files);
-  uint64_t session() const { return session_; }
+  Status Begin(proto::RecordRequest start, const std::vector<int>& files);
+  uint32_t session() const { return session_; }
   // Uses a running recording.
-  void Use(uint64_t session) { session_ = session; }
+  void Use(uint32_t session) { session_ = session; }
 
   int fd() const override { return fd_; }
   Status WaitUntilReady(int also_fd, const std::function<bool()>& heard) override;
@@ -51,7 +54,9 @@ class ServiceClient final : public CaptureSession {
 
  private:
   ServiceClient() = default;
-  Result<uint64_t> Send(nlohmann::json command, const std::vector<int>& files);
+  // Sends a request with files and returns the number of its answer.
+  Result<uint64_t> Send(std::string_view cmd, google::protobuf::Message* request,
+                        const std::vector<int>& files);
   // Returns the answer to `id`, or an error if there is none, or nullopt if also_fd is readable
   // first. Handles unsolicited messages.
   std::optional<Result<nlohmann::json>> Receive(uint64_t id, int timeout_ms, int also_fd);
@@ -60,7 +65,8 @@ class ServiceClient final : public CaptureSession {
   void Note(const nlohmann::json& event);
 
   int fd_ = -1;
-  uint64_t last_id_ = 0, start_id_ = 0, session_ = 0;
+  uint64_t last_id_ = 0, start_id_ = 0;
+  uint32_t session_ = 0;
   std::string buffer_, early_failure_;
   bool begun_ = false;
   bool gone_ = false;

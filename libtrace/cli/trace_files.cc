@@ -31,7 +31,7 @@ std::string DefaultTraceName(const std::string& begin) {
 
 Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
   stream::OutputOptions how;
-  how.inputs = options.libraries;
+  how.inputs = options.recording.libraries;
   how.inputs.insert(how.inputs.end(), options.command.begin(), options.command.end());
   std::erase(how.inputs, "-");
   how.mode = stream::RecordingMode();
@@ -40,9 +40,9 @@ Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
   auto output = stream::Output::Create(options.output, how);
   if (!output.ok()) return output.status();
   files.files_.push_back(std::move(output).value());
-  const std::vector<std::string> more = MoreFiles(options);
+  const uint32_t more = control::MoreFiles(options.recording);
   if (!files.is_file()) {
-    if (!more.empty()) return Status::Error("several files need a name: give one with -o");
+    if (more != 0) return Status::Error("several files need a name: give one with -o");
     const int fd = files.files_.front().fd();
     if (SameStream(fd, STDERR_FILENO)) {
       return Status::Error(fmt::format(
@@ -54,8 +54,9 @@ Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
         files.files_.front().is_descriptor(STDOUT_FILENO) || SameStream(fd, STDOUT_FILENO);
   }
   how.inputs.push_back(options.output);
-  for (const std::string& path : more) {
-    auto part = stream::Output::Reserve(path, how);
+  for (uint32_t i = 0; i < more; ++i) {
+    auto part =
+        stream::Output::Reserve(control::MoreFileName(options.recording, options.output, i), how);
     if (!part.ok()) return part.status();
     files.files_.push_back(std::move(part).value());
   }

@@ -26,6 +26,11 @@ Option& Option::TakeAll() {
   return *this;
 }
 
+Option& Option::Once() {
+  option_->expected(1)->allow_extra_args(false);
+  return *this;
+}
+
 Option& Option::Delimiter(char delimiter) {
   option_->delimiter(delimiter);
   return *this;
@@ -98,11 +103,13 @@ template Option Verb::AddOption(const std::string&, std::vector<uint32_t>*, cons
 Option Verb::AddParsed(const std::string& name,
                        std::function<std::string(const std::string&)> parse,
                        const std::string& text) {
-  const auto take = [name, parse = std::move(parse)](const std::string& word) {
-    const std::string wrong = parse(word);
-    if (!wrong.empty()) throw CLI::ValidationError(name, wrong);
+  const auto take = [parse = std::move(parse)](const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      const std::string wrong = parse(word);
+      if (!wrong.empty()) throw CLI::ValidationError(wrong);
+    }
   };
-  return Option(app_->add_option_function<std::string>(name, take, text));
+  return Option(app_->add_option_function<std::vector<std::string>>(name, take, text));
 }
 
 Option Verb::AddFlag(const std::string& name, bool* value, const std::string& text) {

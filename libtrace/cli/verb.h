@@ -33,6 +33,8 @@ class Option {
   Option& OneWord();
   // If it is given several times, all words are used.
   Option& TakeAll();
+  // Takes one word, and may be given once.
+  Option& Once();
   // A word may have several values separated by this.
   Option& Delimiter(char delimiter);
   Option& OneOf(const std::vector<std::string>& words);
@@ -64,7 +66,7 @@ class Verb {
   // must outlive the parsing of the command line.
   template <typename T>
   Option AddOption(const std::string& name, T* value, const std::string& text);
-  // `parse` returns what is wrong with a word, or "".
+  // `parse` is called for each word and returns what is wrong with it, or "".
   Option AddParsed(const std::string& name, std::function<std::string(const std::string&)> parse,
                    const std::string& text);
   Option AddFlag(const std::string& name, bool* value, const std::string& text);

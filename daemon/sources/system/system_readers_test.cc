@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/sources/system/system_names.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -177,18 +176,6 @@ TEST_CASE("frequency and idle states of CPUs, of those that have them") {
                                   "cpu0/idle POLL us 7", "cpu0/entered POLL count 2",
                                   "cpu0/idle C6 us 95000", "cpu0/entered C6 count 4"});
   fs::remove_all(root);
-}
-
-TEST_CASE("sources are asked for by name") {
-  CHECK(*ParseSystemSources("sched") == kSourceSched);
-  CHECK(*ParseSystemSources("sched,irq") == (kSourceSched | kSourceIrq));
-  CHECK(*ParseSystemSources("all") == (1u << 10) - 1);
-  CHECK(*ParseSystemSources("default") == (kSourceSched | kSourceQuiet));
-  for (const char* bad : {"", "sched,", "shed", ",sched"}) {
-    const auto sources = ParseSystemSources(bad);
-    REQUIRE_FALSE(sources.ok());
-    CHECK(sources.status().message().find("there are sched, irq,") != std::string::npos);
-  }
 }
 
 }  // namespace

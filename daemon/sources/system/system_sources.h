@@ -14,9 +14,12 @@
 
 #include "daemon/sources/common/source.h"
 #include "daemon/sources/system/sampled_source.h"
-#include "daemon/sources/system/system_names.h"
+#include "libtrace/control/recording.h"
 
 namespace acceltrace::daemon {
+
+using control::SystemSource;
+using enum control::SystemSource;
 
 struct SystemOptions {
   uint32_t wanted = 0;  // SystemSource

@@ -23,9 +23,10 @@ FRONT = [*OBSERVE, "qemu-device/observe", "qemu-device/numerics"]
 # to the sink. Only what knows axl may include its driver's contract.
 BASE = ["libtrace/proto", "libtrace/stream", "daemon/base"]
 SOURCES = [*BASE, "daemon/bpf", "daemon/sources/common", "libtrace/ring"]
-SESSION = [*BASE, "daemon/sources/common", "daemon/session"]
+SESSION = [*BASE, "daemon/sources/common", "daemon/session", "libtrace/control"]
 KINDS = [f"daemon/sources/{kind}" for kind in ("api", "axl", "system", "provider", "bpf")]
-DAEMON = [*SOURCES, *KINDS, "daemon/session", "daemon/sink", "libtrace/provider"]
+DAEMON = [*SOURCES, *KINDS, "daemon/session", "daemon/sink", "libtrace/provider",
+          "libtrace/control"]
 AXL_FOLDERS = ("daemon/sources/axl/", "daemon/testing/axl/")
 AXL_DOOR = "daemon/sources/axl/axl_devices.h"  # which includes nothing of axl itself
 MAY = {
@@ -45,16 +46,17 @@ MAY = {
     "libtrace/ring": [],
     "libtrace/runtime": ["libtrace/ring", "kmod/uapi"],
     "libtrace/provider": ["libtrace/stream"],
+    "libtrace/control": CHAIN[:2],
     "libtrace/symbols": CHAIN[:2],
     "libtrace/cli": [*CHAIN, "libtrace/ring", "libtrace/runtime", "libtrace/provider",
-                     "libtrace/symbols"],
+                     "libtrace/symbols", "libtrace/control"],
     "daemon": DAEMON,
     "daemon/base": BASE[:2],
     "daemon/bpf": [],
     "daemon/sources/common": SOURCES,
     "daemon/sources/api": SOURCES,
     "daemon/sources/axl": [*SOURCES, "kmod/uapi"],
-    "daemon/sources/system": SOURCES,
+    "daemon/sources/system": [*SOURCES, "libtrace/control"],
     "daemon/sources/provider": [*SOURCES, "daemon/sources/system", "libtrace/provider"],
     "daemon/sources/bpf": [*SOURCES, "daemon/sources/api", "daemon/sources/provider",
                            "libtrace/provider"],

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/base/quantities.h"
+#include "libtrace/control/quantities.h"
 
 #include <charconv>
 #include <cmath>
 #include <iterator>
 
-namespace acceltrace::daemon {
+namespace acceltrace::control {
 namespace {
 
 struct Scale {
@@ -42,4 +42,4 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
   return ParseScaled(text, kScales, std::size(kScales));
 }
 
-}  // namespace acceltrace::daemon
+}  // namespace acceltrace::control
