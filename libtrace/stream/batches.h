@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which packets are batches of columns, and which message holds the columns.
-// Internal.
+// Tells which packets are batches of columns, and which message holds the columns. Internal.
 #ifndef LIBTRACE_STREAM_BATCHES_H_
 #define LIBTRACE_STREAM_BATCHES_H_
 
@@ -12,7 +11,7 @@
 
 namespace acceltrace::stream {
 
-// The set body message, nullptr when there is none (or one of a newer schema).
+// Returns the body message that is set, or nullptr if there is none or it is of a newer schema.
 inline const google::protobuf::Message* Body(const proto::Packet& packet) {
   const auto* reflection = packet.GetReflection();
   const auto* oneof = proto::Packet::descriptor()->FindOneofByName("body");
@@ -58,7 +57,7 @@ inline bool IsBatch(proto::Packet::BodyCase body) {
   }
 }
 
-// Columns with another number of values than the batch has rows.
+// Returns true for columns whose number of values differs from the number of rows of the batch.
 inline bool IsRowMajor(const google::protobuf::FieldDescriptor& field) {
   const auto& message = *field.containing_type();
   if (&message == proto::CommandBatch::descriptor()) {

@@ -25,7 +25,7 @@ proto::Packet::BodyCase BatchOf(uint32_t table) {
 }
 
 size_t LeastBlockBytes(uint32_t table, size_t rows) {
-  // A row of jobs is five rows of the batch, one of waits is two.
+  // A row of jobs can be five rows of the batch, one of waits two.
   const size_t times = table == Block::TABLE_HOST_JOBS    ? 5
                        : table == Block::TABLE_HOST_WAITS ? 2
                                                           : 1;

@@ -17,13 +17,16 @@ namespace acceltrace::stream {
 inline constexpr size_t kMaxBlockRows = size_t{1} << 14;
 inline constexpr int kMaxBlockColumns = 96;
 
-// The body of the batches that blocks of this table stand for; BODY_NOT_SET if it is not known.
+// Returns the body of the batches that blocks of this table replace, or BODY_NOT_SET if the table
+// is not known.
 proto::Packet::BodyCase BatchOf(uint32_t table);
 
-// The least bytes of data for `rows` rows: what a reader allocates is bounded by what it read.
+// Returns the least number of data bytes for `rows` rows. It bounds what a reader allocates by what
+// it has read.
 size_t LeastBlockBytes(uint32_t table, size_t rows);
 
-// The same of a packed block, its filling included: compressed rows may be worth a third.
+// Returns the same for a packed block, including its filling. Compression may reduce rows to a
+// third of this size.
 size_t LeastPackedBytes(uint32_t table, size_t rows);
 inline constexpr size_t kPackedWorth = 3;
 

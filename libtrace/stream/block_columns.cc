@@ -22,7 +22,7 @@ Status Bad(const char* what) { return Status::Error(std::string("invalid block: 
 
 constexpr size_t Planes(uint32_t width) { return (width + 7) / 8; }
 
-// By table: the column of its times.
+// The column of the times, by table.
 constexpr int kFirstColumns[] = {0,
                                  Block::COLUMN_FETCHED_TICKS,
                                  Block::COLUMN_DOORBELL_TICKS,
@@ -131,7 +131,7 @@ Status BlockColumns::Sparse(uint32_t width, uint64_t base, Values* to) {
   return {};
 }
 
-// The numbers of a column, over a base of 0.
+// Reads the numbers of a column, which are over a base of 0.
 Status BlockColumns::Numbers(uint32_t width, bool packed, Values* to) {
   std::string_view bytes;
   if (!Take(packed ? Planes(width) * rows_ : PackedBytes(rows_, width), &bytes)) {
@@ -153,7 +153,8 @@ Status BlockColumns::Numbers(uint32_t width, bool packed, Values* to) {
   return {};
 }
 
-// Numbers are differences less `step`. Sums wrap modulo 2^64: no input is undefined behaviour.
+// Sums up numbers, which are differences less `step`. Sums wrap modulo 2^64, so that no input
+// causes undefined behaviour.
 void BlockColumns::Sum(uint64_t start, uint64_t step, Values* to) const {
   const bool back = step >> 63 != 0;
   const uint64_t size = back ? 0 - step : step;
@@ -164,14 +165,14 @@ void BlockColumns::Sum(uint64_t start, uint64_t step, Values* to) const {
     return;
   }
   if (to->kind == Values::Kind::kConstant) std::fill_n(to->Narrow(rows_), RoundToLanes(rows_), 0);
-  // Where steps go back no sum is below the base so.
+  // With negative steps, this keeps every sum above the base.
   const uint64_t below = back ? rows_ * size : 0;
   SumUp(to->Narrow(rows_), rows_, static_cast<uint32_t>(step), static_cast<uint32_t>(below));
   to->base = start - below;
   to->most = rows_ * (to->most + size);
 }
 
-// What `from` has is added to numbers.
+// Adds the values of `from` to the numbers.
 void BlockColumns::Refer(const Values& from, Values* to) const {
   using Kind = Values::Kind;
   const bool narrow =
@@ -191,7 +192,7 @@ void BlockColumns::Refer(const Values& from, Values* to) const {
   }
 }
 
-// Numbers are what a head is later than when its unit became free.
+// Adds the time at which the unit became free to the numbers, which are relative to it.
 Status BlockColumns::AfterUnits(Values* to) const {
   uint64_t* const values = to->Widened(rows_);
   const auto other = [&](int column) {
@@ -280,7 +281,7 @@ void BlockColumns::Choose(const Block& block) {
   if (block.table() < std::size(kFirstColumns)) {
     wanted_[static_cast<size_t>(kFirstColumns[block.table()])] = true;
   }
-  // What a column is made of comes before it.
+  // A column follows the ones that it refers to.
   int reference = static_cast<int>(
       std::count(block.mode().begin(), block.mode().end(), uint32_t{Block::MODE_REFERENCE}));
   for (int at = block.column_size(); at-- > 0;) {
@@ -299,7 +300,7 @@ void BlockColumns::Choose(const Block& block) {
   }
 }
 
-// Over a column's bytes, and what else there is of it.
+// Skips the bytes of a column, and its entries in the other fields.
 Status BlockColumns::Skip(const Block& block, int at, bool packed) {
   const uint32_t width = block.width(at), mode = block.mode(at);
   if (width > 64) return Bad("values wider than 64 bits");
@@ -313,7 +314,7 @@ Status BlockColumns::Skip(const Block& block, int at, bool packed) {
 Status BlockColumns::DecodeAll(const Block& block, bool packed) {
   for (int at = 0; at < block.column_size(); ++at) {
     const uint32_t column = block.column(at);
-    // How long a sparse one is its bits say.
+    // The length of a sparse column follows from its bits.
     const bool wanted = only_.empty() || (column < kKnown && wanted_[column]) ||
                         block.mode(at) == Block::MODE_SPARSE;
     const Status status = wanted ? DecodeColumn(block, at, packed) : Skip(block, at, packed);
@@ -322,9 +323,9 @@ Status BlockColumns::DecodeAll(const Block& block, bool packed) {
   return CheckTimes(block);
 }
 
-// Who asks for a part of the time goes by what a block says of itself.
+// Queries for a part of the time rely on the times in the block's header.
 Status BlockColumns::CheckTimes(const Block& block) const {
-  if (block.first() == 0 && block.last() == 0) return {};  // it says nothing: PacketTimes
+  if (block.first() == 0 && block.last() == 0) return {};  // the header has none: PacketTimes
   if (block.table() == 0 || block.table() >= std::size(kFirstColumns)) return {};
   uint64_t first = 0, last = 0;
   if (const int column = kFirstColumns[block.table()]; has(column)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The columns of a block, decoded. Internal.
+// The decoded columns of a block. Internal.
 #ifndef LIBTRACE_STREAM_BLOCK_COLUMNS_H_
 #define LIBTRACE_STREAM_BLOCK_COLUMNS_H_
 
@@ -19,7 +19,8 @@
 
 namespace acceltrace::stream {
 
-// A column's rows: value = base + narrow[row], or wide[row]; base in each row if there is neither.
+// The rows of a column: value = base + narrow[row], or wide[row], or base in each row if there is
+// neither.
 struct BlockColumn {
   uint64_t base = 0;
   const uint32_t* narrow = nullptr;
@@ -33,29 +34,31 @@ struct BlockColumn {
     if (narrow != nullptr) narrow += rows;
     if (wide != nullptr) wide += rows;
   }
-  // The values of `rows` rows from `first` on, truncated to T, which has 8, 4 or 1 bytes.
+  // Reads the values of `rows` rows from `first` on, truncated to T, which has 8, 4 or 1 bytes.
   template <typename T>
   void Read(size_t first, size_t rows, T* values) const;
 };
 
-// A column that is absent or unknown is zero. Another block takes the place of the last one. Most
-// columns are a base and numbers of 32 bits, which are half as much to write and to read.
+// The columns of one block; decoding another block replaces them. A column that is absent or
+// unknown is zero. Most columns are a base and 32-bit numbers, which halves what has to be written
+// and read.
 class BlockColumns {
  public:
   static constexpr size_t kKnown = 96;  // one more than the highest Column
 
-  // From the next block on no others than these, and those that they, or its times, are made of.
+  // From the next block on, decodes only these columns, and those that they or the block's times
+  // refer to.
   void Only(std::vector<int> columns) { only_ = std::move(columns); }
   Status Decode(const proto::Block& block);
-  // Of a packed block.
+  // Decodes a packed block.
   Status DecodePacked(const proto::Block& block);
 
   size_t rows() const { return rows_; }
   bool has(int column) const { return columns_[column].there(); }
-  // Of one that is not there zeros: what an earlier block had is not this one's.
+  // Returns zeros for a column that is absent from this block, even if an earlier block had it.
   BlockColumn of(int column) const { return columns_[column].View(); }
   uint64_t At(int column, size_t row) const { return of(column)[row]; }
-  // All of its rows; none if it is not there.
+  // Returns all rows of the column, or an empty vector if it is absent.
   std::vector<uint64_t> AllOf(int column) const;
 
   template <typename T>
@@ -73,7 +76,7 @@ class BlockColumns {
   }
 
  private:
-  // Its room is kept for the next block's, and not cleared for it.
+  // The memory is reused for the next block, without clearing it.
   struct Values {
     enum class Kind : uint8_t { kAbsent, kConstant, kNarrow, kWide };
 
@@ -85,15 +88,15 @@ class BlockColumns {
     }
     uint32_t* Narrow(size_t rows);
     uint64_t* Wide(size_t rows);
-    // What there is of it as a wide one.
+    // Converts the existing values to wide ones.
     uint64_t* Widened(size_t rows);
     void Add(size_t rows, uint64_t more);
     void Range(size_t rows, uint64_t* first, uint64_t* last) const;
 
     Kind kind = Kind::kAbsent;
-    uint64_t base = 0, most = 0;  // of numbers; none is above
+    uint64_t base = 0, most = 0;  // bounds of the numbers
     size_t narrow_room = 0, wide_room = 0;
-    std::unique_ptr<uint32_t[]> narrow;  // with room for whole groups of lanes
+    std::unique_ptr<uint32_t[]> narrow;  // allocated for whole groups of lanes
     std::unique_ptr<uint64_t[]> wide;
   };
 
@@ -113,18 +116,18 @@ class BlockColumns {
   Status Sparse(uint32_t width, uint64_t base, Values* to);
 
   size_t rows_ = 0;
-  std::string_view data_;  // not taken yet
+  std::string_view data_;  // not consumed yet
   int starts_ = 0, references_ = 0;
   std::array<Values, kKnown> columns_;
-  Values scratch_;  // of a column that is not known
+  Values scratch_;  // for columns that are not known
   std::vector<int> only_;
   std::array<bool, kKnown> wanted_ = {};
-  std::string planes_;             // of a packed block
-  std::vector<uint64_t> present_;  // of a sparse column
+  std::string planes_;             // for packed blocks
+  std::vector<uint64_t> present_;  // for sparse columns
 };
 
-// By how many ticks the end of the command before it on the same unit is later than `fetched`, for
-// each row of a MODE_UNIT column; 0 where it is not. A unit waits for nothing else as a rule.
+// Computes for each row of a MODE_UNIT column by how many ticks the previous command on the same
+// unit ended after `fetched`, or 0 if it did not. As a rule, a unit waits for nothing else.
 class UnitEnds {
  public:
   static constexpr size_t kUnits = 64;

@@ -33,7 +33,7 @@ TEST_CASE("numbers of every width come back") {
   }
 }
 
-// A block of waits, whose columns take any value.
+// A block of waits, whose columns may have any values.
 struct Written {
   Block block;
   std::vector<uint64_t> wait, waiter, wake_after;
@@ -124,7 +124,7 @@ TEST_CASE("host jobs become the events that they stand for, one interrupt for ma
   proto::Packet packet;
   REQUIRE(UnpackBlock(block, &packet).ok());
   const proto::HostBatch& host = packet.host();
-  // Three of each submission, one interrupt at 145 for both, two completions.
+  // Three for each submission, one interrupt at 145 for both, and two completions.
   REQUIRE(host.kind_size() == 3 * 3 + 1 + 2);
   CHECK(host.kind(3) == proto::HostBatch::KIND_IRQ);
   CHECK(host.arg1(3) == 2);
@@ -152,7 +152,7 @@ TEST_CASE("impossible blocks are refused before anything is allocated for them")
   std::vector<Block> bad(11, Small());
   bad[0].set_rows(0);
   bad[1].set_rows(1 << 20);
-  bad[2].set_rows(33);  // more than bytes
+  bad[2].set_rows(33);  // more than the bytes allow
   bad[3].set_width(0, 65);
   bad[4].set_width(0, 20);
   bad[5].set_mode(0, 9);

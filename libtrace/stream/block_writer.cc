@@ -14,10 +14,10 @@ namespace {
 
 using proto::Block;
 
-constexpr uint64_t kBias = uint64_t{1} << 31;  // of LaneOps
-// Values are packed by the bit only where that saves so much of a row.
+constexpr uint64_t kBias = uint64_t{1} << 31;  // as in LaneOps
+// Values are only packed sparsely if that saves this much for a row.
 constexpr size_t kSparseGainBits = 4;
-// memcpy of more falls back to an instruction that moves byte by byte in some emulators.
+// Larger memcpy calls may use an instruction that some emulators execute byte by byte.
 constexpr size_t kCopyBytes = 1024;
 
 static_assert(std::endian::native == std::endian::little, "words are written as they are");
@@ -47,7 +47,7 @@ void BlockWriter::Put(const uint32_t* values, size_t count, uint32_t width, uint
   words_ += Lanes().pack(values, RoundToLanes(count) / kLanes, width, base, out_.data() + words_);
 }
 
-// Most values are zero, and the others stand in the way of narrow columns.
+// For columns in which most values are zero, and a few others prevent a narrow width.
 bool BlockWriter::Sparse(Block::Column column, const uint32_t* values, uint32_t highest,
                          uint32_t width) {
   const size_t groups = RoundToLanes(rows_) / kLanes;
@@ -73,7 +73,7 @@ bool BlockWriter::Sparse(Block::Column column, const uint32_t* values, uint32_t 
 }
 
 void BlockWriter::Narrow(Block::Column column, uint32_t* values) {
-  // Behind the last row lies what the last row says, so that it changes no range.
+  // Padding repeats the last row so that it does not change the range.
   std::fill(values + rows_, values + RoundToLanes(rows_), values[rows_ - 1]);
   uint32_t lowest, highest;
   Lanes().range(values, RoundToLanes(rows_) / kLanes, &lowest, &highest);
@@ -121,7 +121,7 @@ void BlockWriter::PackWide(Block::Column column, const uint64_t* values, uint32_
   Describe(column, width, mode, base);
 }
 
-// Of scratch_, biased; the first row's value is free to choose.
+// Writes scratch_, which is biased; the first row's value may be chosen freely.
 void BlockWriter::PutDeltas(Block::Column column, uint64_t first) {
   if (rows_ > 1) scratch_[0] = scratch_[1];
   std::fill(scratch_.begin() + static_cast<ptrdiff_t>(rows_),
@@ -176,7 +176,7 @@ void BlockWriter::Delta(Block::Column column, uint64_t* values) {
   Spread(column, values, Block::MODE_DELTA);
 }
 
-// A reader's sums are 64 bits wide, so differences that wrapped would not come back.
+// A reader's sums are 64 bits wide, so it could not restore differences that wrapped.
 void BlockWriter::DeltaNarrow(Block::Column column, uint32_t* values) {
   const size_t groups = RoundToLanes(rows_) / kLanes;
   std::fill(values + rows_, values + RoundToLanes(rows_), values[rows_ - 1]);
@@ -195,7 +195,7 @@ void BlockWriter::DeltaNarrow(Block::Column column, uint32_t* values) {
 void BlockWriter::Reference(Block::Column column, uint64_t* differences, Block::Column to) {
   const int before = block_->column_size();
   Spread(column, differences, Block::MODE_REFERENCE);
-  // Equal in every row: it must be said, since absent means zero.
+  // A constant column must be described as well, since absent means zero.
   if (block_->column_size() == before) Describe(column, 0, Block::MODE_REFERENCE, 0);
   block_->add_reference(to);
 }
@@ -208,7 +208,7 @@ void BlockWriter::Finish() {
   for (size_t at = 0; at < bytes; at += kCopyBytes) {
     data->append(reinterpret_cast<const char*>(out_.data()) + at, std::min(kCopyBytes, bytes - at));
   }
-  // Readers bound what they allocate by this.
+  // Readers limit their allocations by this size.
   if (data->size() < least) data->resize(least);
 }
 

@@ -2,8 +2,8 @@
 //
 // Packs columns into a block (docs/stream.md), eight values at a time.
 //
-// Each column is in an array with room for RoundToLanes(rows) values; what lies behind the
-// last row is overwritten. The columns are written in the order of the calls.
+// Each column is an array with capacity for RoundToLanes(rows) values; values after the last row
+// are overwritten. The columns are written in the order of the calls.
 #ifndef LIBTRACE_STREAM_BLOCK_WRITER_H_
 #define LIBTRACE_STREAM_BLOCK_WRITER_H_
 
@@ -17,27 +17,27 @@ namespace acceltrace::stream {
 
 class BlockWriter {
  public:
-  // Buffers of the largest block; used again for the next.
+  // The buffers are sized for the largest block and reused for the next one.
   BlockWriter();
 
-  // rows: 1 to kMaxBlockRows. block: empty, outlives the calls up to Finish.
+  // rows: 1 to kMaxBlockRows. block: must be empty and outlive the calls up to Finish.
   void Begin(proto::Block* block, size_t rows);
 
-  // Values near each other, or mostly zero.
+  // For values close to each other, or mostly zero.
   void Narrow(proto::Block::Column column, uint32_t* values);
   void Wide(proto::Block::Column column, uint64_t* values);
-  // Some bits of each value; `part` is room for them.
+  // Writes some bits of each value; `part` is a buffer for them.
   void Part(proto::Block::Column column, const uint32_t* values, uint32_t shift, uint32_t mask,
             uint32_t* part);
-  // Values near the row before.
+  // For values close to those of the previous row.
   void Delta(proto::Block::Column column, uint64_t* values);
-  // The rows' numbers are 32 bits wide: differences are too.
+  // The same for 32-bit values, whose differences have 32 bits, too.
   void DeltaNarrow(proto::Block::Column column, uint32_t* values);
-  // Values near those of an earlier column: differences are given.
+  // For values close to those of an earlier column, given as differences.
   void Reference(proto::Block::Column column, uint64_t* differences, proto::Block::Column to);
 
-  // The smallest and the largest value of the column last written, as it was given; of Delta
-  // the differences. lowest() > highest() when they lie on both sides of 2^64.
+  // The smallest and the largest value of the last written column, as it was passed; for Delta,
+  // those of the differences. lowest() > highest() if they are on both sides of 2^64.
   uint64_t lowest() const { return lowest_; }
   uint64_t highest() const { return highest_; }
 
@@ -55,7 +55,7 @@ class BlockWriter {
   proto::Block* block_ = nullptr;
   size_t rows_ = 0;
   std::vector<uint32_t> out_, scratch_;
-  size_t words_ = 0;  // of out_
+  size_t words_ = 0;  // in out_
   uint64_t lowest_ = 0, highest_ = 0;
 };
 

@@ -35,11 +35,11 @@ bool Decompress(std::string_view bytes, size_t size, std::string* out) {
     out->clear();
     return bytes.empty();
   }
-  // The frame says its size first: nothing is allocated for one that lies.
+  // The frame's header has its size: nothing is allocated for a wrong one.
   if (context == nullptr || ZSTD_getFrameContentSize(bytes.data(), bytes.size()) != size) {
     return false;
   }
-  out->resize(size);  // what was there before is not cleared
+  out->resize(size);  // does not clear what was there before
   return ZSTD_decompressDCtx(context.get(), out->data(), size, bytes.data(), bytes.size()) == size;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes to fewer bytes and back. Internal.
+// Compression and decompression of bytes. Internal.
 #ifndef LIBTRACE_STREAM_CODEC_H_
 #define LIBTRACE_STREAM_CODEC_H_
 
@@ -11,7 +11,8 @@
 
 namespace acceltrace::stream {
 
-// Zstandard frames; the packet around them has a checksum. level: as zstd counts.
+// Writes Zstandard frames without checksums, because the packet around them has one. level: as zstd
+// counts.
 class Compressor {
  public:
   Compressor();
@@ -19,9 +20,9 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  // Replaces *out. False: out of memory.
+  // Replaces *out. Returns false if there is not enough memory.
   bool Compress(std::string_view bytes, int level, std::string* out);
-  // How many bytes they would take, about, from a quick try.
+  // Estimates the compressed size with a fast trial compression.
   size_t Estimate(std::string_view bytes);
 
  private:
@@ -30,7 +31,8 @@ class Compressor {
   std::string scratch_;
 };
 
-// Exactly `size` bytes, which the caller has bounded, to *out; false if they are anything else.
+// Decompresses exactly `size` bytes to *out; the caller has bounded the size. Returns false if the
+// content has another size or is invalid.
 bool Decompress(std::string_view bytes, size_t size, std::string* out);
 
 }  // namespace acceltrace::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of a fixed size, so that the compiler makes vectors of them.
+// Works on blocks of a fixed size, so that the compiler vectorises the loops.
 #include "libtrace/stream/column_values.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ bool HasAvx2() {
   return has;
 }
 
-// Anywhere in memory. Through memcpy() it would come in halves; of a typedef within a template
-// clang forgets how it is aligned.
+// A vector at any address. memcpy() would load it in halves, and clang ignores the alignment of a
+// typedef within a template.
 template <typename T>
 struct __attribute__((packed, may_alias)) Loose {
   typedef T Lanes __attribute__((vector_size(32)));
@@ -176,7 +176,7 @@ COLUMN_INLINE void FromBody(const Number* __restrict from, size_t rows, T base,
   for (; row < rows; ++row) values[row] = static_cast<T>(base + from[row]);
 }
 
-// Sums may be one of both: vectors of them are loaded and stored in this order.
+// `sums` may be one of the inputs: each vector is loaded before it is stored.
 COLUMN_INLINE void AddBody(const uint64_t* a, const uint64_t* b, size_t rows, uint64_t* sums) {
   using Lanes = Loose<uint64_t>;
   constexpr size_t kLanes = sizeof(Lanes) / sizeof(uint64_t);
@@ -209,7 +209,7 @@ COLUMN_INLINE bool NumbersAboveBody(uint64_t base, const uint64_t* __restrict va
     const auto* at = reinterpret_cast<const Loose<uint64_t>*>(values + row);
     const Longs a = at[0].lanes - base, b = at[1].lanes - base;
     bits |= a | b;
-    // The low halves of each.
+    // The low halves of each value.
     const Words words = __builtin_shufflevector((Words)a, (Words)b, 0, 2, 4, 6, 8, 10, 12, 14);
     least = words < least ? words : least, most = words > most ? words : most;
     reinterpret_cast<Loose<uint32_t>*>(numbers + row)->lanes = words;
@@ -244,7 +244,7 @@ WITH_AVX2 void FillAvx2(T* values, size_t rows, T value) {
   FillBody(values, rows, value);
 }
 
-// A chunk's bytes are aligned for any number: each lies at a multiple of its width.
+// The buffer of a chunk is aligned for any width, and each number is at a multiple of its width.
 template <typename T>
 COLUMN_INLINE void To(const T* values, size_t rows, uint64_t base, uint8_t width, uint8_t* to) {
   const T low = static_cast<T>(base);

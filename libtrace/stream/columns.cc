@@ -22,9 +22,8 @@ void DropIfZero(Columns*... columns) {
   (DropIfZero(columns), ...);
 }
 
-// Spelt out and not done by reflection: it runs for each packet and reflection
-// reads a column value by value through a virtual call. columns_test.cc compares
-// it with the schema.
+// This is spelled out because it runs for each packet, and reflection reads a column value by value
+// through a virtual call. columns_test.cc compares it with the schema.
 void DropZeros(proto::Processes* batch) { DropIfZero(batch->mutable_tid(), batch->mutable_name()); }
 
 void DropZeros(proto::OpNames* batch) { DropIfZero(batch->mutable_tag(), batch->mutable_name()); }

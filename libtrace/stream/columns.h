@@ -2,10 +2,9 @@
 //
 // Columns of a batch: differences and absent columns.
 //
-// Rules of trace.proto: a *_delta column holds differences, the first value
-// against 0; a column whose values are all zero may be absent; the first column
-// of a batch is always there and has the number of rows. Sums wrap modulo 2^64
-// so that no input is undefined behaviour.
+// Rules of trace.proto: a *_delta column holds differences, the first one against 0; a column of
+// zeros may be absent; the first column of a batch is always present and determines the number of
+// rows. Sums wrap modulo 2^64 so that no input causes undefined behaviour.
 #ifndef LIBTRACE_STREAM_COLUMNS_H_
 #define LIBTRACE_STREAM_COLUMNS_H_
 
@@ -18,11 +17,10 @@
 
 namespace acceltrace::stream {
 
-// Appends values to a *_delta column. One encoder for each column of a batch;
-// a new batch starts with a new encoder.
+// Appends values to a *_delta column. Each column of each batch needs an encoder of its own.
 class DeltaEncoder {
  public:
-  // Works for signed times and unsigned ticks or correlation ids alike.
+  // Works for signed times as well as for unsigned ticks and correlation ids.
   void Append(uint64_t value, google::protobuf::RepeatedField<int64_t>* column) {
     column->Add(static_cast<int64_t>(value - previous_));
     previous_ = value;
@@ -56,13 +54,13 @@ class DeltaDecoder {
   uint64_t previous_ = 0;
 };
 
-// The value of a plain column in a row; 0 where the column is absent.
+// Returns the value of a plain column in a row, or 0 if the column is absent.
 template <typename T>
 T ColumnAt(const google::protobuf::RepeatedField<T>& column, size_t row) {
   return row < static_cast<size_t>(column.size()) ? column.Get(static_cast<int>(row)) : T{0};
 }
 
-// A whole *_delta column at once, `rows` long. T: int64_t or uint64_t.
+// Decodes a whole *_delta column of `rows` values. T: int64_t or uint64_t.
 template <typename T>
 std::vector<T> DecodeDeltas(const google::protobuf::RepeatedField<int64_t>& column, size_t rows) {
   std::vector<T> values(rows);
@@ -71,7 +69,7 @@ std::vector<T> DecodeDeltas(const google::protobuf::RepeatedField<int64_t>& colu
   return values;
 }
 
-// A whole plain column, `rows` long.
+// Decodes a whole plain column of `rows` values.
 template <typename T>
 std::vector<T> DecodeColumn(const google::protobuf::RepeatedField<T>& column, size_t rows) {
   std::vector<T> values(column.begin(), column.begin() + std::min<size_t>(column.size(), rows));
@@ -79,12 +77,12 @@ std::vector<T> DecodeColumn(const google::protobuf::RepeatedField<T>& column, si
   return values;
 }
 
-// Number of rows of a batch packet; 0 for packets that are not batches. For
-// counters it is the number of snapshots.
+// Returns the number of rows of a batch packet, for counters the number of snapshots, or 0 for
+// packets that are not batches.
 size_t Rows(const proto::Packet& packet);
 
-// Empties each column that holds zeros only, but for the ones that give a batch
-// its shape. The encoder calls it for each packet.
+// Empties each column that only holds zeros, except for those that determine the shape of a batch.
+// The encoder calls it for each packet.
 void DropZeroColumns(proto::Packet* packet);
 
 }  // namespace acceltrace::stream

@@ -10,7 +10,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Adds `value` to each column of numbers in the body of the given kind.
+// Adds `value` to each numeric column in the body of the given kind.
 void FillColumns(proto::Packet* packet, const FieldDescriptor* body, int value) {
   auto* batch = packet->GetReflection()->MutableMessage(packet, body);
   const auto& reflection = *batch->GetReflection();
@@ -63,7 +63,7 @@ TEST_CASE("columns of zeros go, the batch keeps its rows, for each batch of the 
     const int all = PresentColumns(ones);
     DropZeroColumns(&zeros);
     DropZeroColumns(&ones);
-    // Counters keep the numbers of the counters and the times.
+    // Counters keep their numbers and times.
     CHECK(PresentColumns(zeros) == (zeros.has_counters() ? 2 : 1));
     CHECK(PresentColumns(ones) == all);
     CHECK(Rows(ones) == 1);

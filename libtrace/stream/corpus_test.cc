@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fuzzer's seeds are the sample trace whole, cut, and packet by packet.
-// `unit-stream [corpus]`, run at the top of the repository, writes them anew.
+// The fuzzer's seeds are the sample trace as a whole, truncated, and packet by packet. `unit-stream
+// [corpus]`, run at the top of the repository, regenerates them.
 #include <fstream>
 
 #include "libtrace/stream/packed.h"
@@ -22,7 +22,7 @@ void Write(const proto::Packet& packet) {
   Write("body-" + std::to_string(packet.body_case()), packet.SerializeAsString());
 }
 
-// What the host did.
+// Writes packets of host events.
 void WriteHost() {
   const auto write_host = [](auto fill) {
     proto::Packet packet;
@@ -72,7 +72,7 @@ void WriteHost() {
   });
 }
 
-// Commands as a packed block, and ranges that are packed.
+// Writes commands as a packed block, and ranges in a packed packet.
 void WritePacked(const std::vector<proto::Packet>& packets) {
   RowColumns columns;
   columns.rows = 100;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint32_t kReversedPolynomial = 0x82f63b78;
 
-// Eight tables: table[k][b] is byte b followed by k zero bytes, so that eight
-// bytes go through at once.
+// table[k][b] is the checksum of byte b followed by k zero bytes, so that eight bytes are processed
+// at once.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables MakeTables() {
@@ -38,9 +38,9 @@ constexpr Tables MakeTables() {
 constexpr Tables kTables = MakeTables();
 
 #if defined(__x86_64__)
-// What a sum becomes by so many zero bytes behind it, for each byte of it.
+// What a checksum becomes when so many zero bytes follow, for each byte of it.
 using Shift = std::array<std::array<uint32_t, 256>, 4>;
-using Basis = std::array<uint32_t, 32>;  // what becomes of each bit
+using Basis = std::array<uint32_t, 32>;  // what each bit becomes
 
 constexpr uint32_t Apply(const Basis& to, uint32_t sum) {
   uint32_t result = 0;
@@ -65,7 +65,8 @@ constexpr Shift MakeShift(int log2_bytes) {
   return shift;
 }
 
-// The instruction takes three cycles, and one can begin in each: three stretches at once.
+// The instruction takes three cycles, but one can start in each cycle: three parts are summed at
+// once.
 constexpr int kLongLog2 = 12, kShortLog2 = 8;
 constexpr Shift kLong = MakeShift(kLongLog2), kShort = MakeShift(kShortLog2);
 

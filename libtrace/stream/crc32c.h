@@ -9,12 +9,12 @@
 
 namespace acceltrace::stream {
 
-// Uses the processor's instruction where there is one, found out at run time.
+// Uses the processor's instruction if a check at run time finds it.
 uint32_t Crc32c(std::string_view bytes);
-// Of bytes that follow others, whose checksum is `before` (of none: 0).
+// Continues the checksum `before` of preceding bytes (0 if there are none).
 uint32_t Crc32cMore(uint32_t before, std::string_view bytes);
 
-// The same in plain C++, for other processors and for the test that compares both.
+// The same in portable C++, for other processors and for the test that compares both.
 uint32_t Crc32cPortable(std::string_view bytes, uint32_t before = 0);
 
 }  // namespace acceltrace::stream

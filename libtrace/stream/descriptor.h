@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stream from a file descriptor that is open already.
+// Streams from file descriptors that are already open.
 #ifndef LIBTRACE_STREAM_DESCRIPTOR_H_
 #define LIBTRACE_STREAM_DESCRIPTOR_H_
 
@@ -12,16 +12,17 @@
 
 namespace acceltrace::stream {
 
-// fd: read from where it is, not closed; must outlive the reader. name: for messages. Waits until
-// the first packet is there.
+// Opens a stream from a descriptor at its current position and waits until the first packet has
+// arrived. fd: is not closed and must outlive the reader. name: for messages.
 Result<std::unique_ptr<Reader>> OpenDescriptor(int fd, const std::string& name);
 
-// Descriptors 0 to 2 are open from now on: else the first file that is opened would be taken for
-// the standard input or output. What is opened fails as a closed one does: it cannot be read, or
-// not be written to. more_flags: O_CLOEXEC, where they are to stay closed in other programs.
+// Opens those of the descriptors 0 to 2 that are closed; otherwise, the first opened file would be
+// mistaken for the standard input or output. As with closed descriptors, reading from or writing to
+// them fails. more_flags: O_CLOEXEC if they must stay closed in other programs.
 void OpenStandardDescriptors(int more_flags = 0);
 
-// A stream socket that is connected to a Unix socket's path, or -errno. It is the caller's.
+// Connects a stream socket to the path of a Unix socket. Returns a descriptor that the caller owns,
+// or -errno.
 int ConnectSocket(const std::string& path);
 
 }  // namespace acceltrace::stream

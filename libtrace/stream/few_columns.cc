@@ -15,7 +15,7 @@ namespace {
 using proto::Block;
 using proto::Packet;
 
-// When host jobs and waits were, and whose.
+// The times and the processes of host jobs and waits.
 constexpr int kOfHostBlocks[] = {
     Block::COLUMN_WAKE_NS,       Block::COLUMN_WAIT_CORRELATION, Block::COLUMN_STATUS,
     Block::COLUMN_KNOWN,         Block::COLUMN_DEVICE,           Block::COLUMN_JOB,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Some columns of a packet are the same as those of a message of it.
+// Some columns of a packet have the same values as those of its parsed message.
 #include "libtrace/stream/few_columns.h"
 
 #include <random>
@@ -24,7 +24,7 @@ using google::protobuf::Message;
 using proto::Block;
 using proto::Packet;
 
-// The values of a column of a batch, as FewColumns has them.
+// Returns the values of a column of a batch in the form that FewColumns returns.
 std::vector<uint64_t> ValuesOf(const Message& batch, const FieldDescriptor* field, size_t rows) {
   std::vector<uint64_t> values(rows);
   const auto& reflection = *batch.GetReflection();
@@ -51,7 +51,7 @@ std::vector<uint64_t> ValuesOf(const Message& batch, const FieldDescriptor* fiel
   return values;
 }
 
-// Each column that it may have, random, or none.
+// Fills each possible column with random values, or leaves it empty.
 void Fill(Message* batch, int rows, std::mt19937_64& random) {
   const auto& reflection = *batch->GetReflection();
   bool first = true;
@@ -61,7 +61,7 @@ void Fill(Message* batch, int rows, std::mt19937_64& random) {
     if (!std::exchange(first, false) && random() % 3 == 0) continue;
     const int shift = random() % 2 == 0 ? 57 : static_cast<int>(random() % 60);
     const std::string& name = field->name();
-    // Numbers that are the same everywhere, flags, and times that have an end.
+    // Kinds, units and flags have small values, and times are bounded.
     const bool small = name == "kind" || name == "unit" || name == "device" || name == "has_irq" ||
                        name == "open" || name == "began_before" || name == "in_flight";
     const bool time = name.find("_ns") != std::string::npos;
@@ -84,7 +84,7 @@ void Fill(Message* batch, int rows, std::mt19937_64& random) {
   }
 }
 
-// Some of the fields that have columns, the first always.
+// Selects some of the fields that have columns, always including the first.
 std::vector<uint32_t> SomeOf(const Message& batch, std::mt19937_64& random) {
   std::vector<uint32_t> fields;
   for (int f = 0; f < batch.GetDescriptor()->field_count(); ++f) {
@@ -100,14 +100,14 @@ void RequireSame(const Packet& packet, uint32_t body, const Message& batch, size
                  std::mt19937_64& random) {
   FewColumns columns(body, SomeOf(batch, random));
   const std::string bytes = packet.SerializeAsString();
-  // Twice: the second time with what the first has left.
+  // The second time, the memory of the first one is reused.
   for (int round = 0; round < 2; ++round) {
     REQUIRE(columns.Open(bytes));
     REQUIRE(columns.rows() == rows);
     size_t done = 0;
     while (const size_t part = columns.Next()) {
       for (size_t f = 0; f < columns.fields().size(); ++f) {
-        // Not all are asked for everything.
+        // Not all fields are read in each part.
         if (f > 0 && random() % 3 == 0) continue;
         const auto* field =
             batch.GetDescriptor()->FindFieldByNumber(static_cast<int>(columns.fields()[f]));
@@ -217,7 +217,7 @@ TEST_CASE("Stalls are added up row by row") {
     std::vector<uint64_t> wanted(static_cast<size_t>(rows));
     for (uint64_t& sum : wanted) {
       batch.add_fetched_ticks_delta(5);
-      batch.add_work(UINT64_MAX), batch.add_bytes(UINT64_MAX);  // so that rows have bytes enough
+      batch.add_work(UINT64_MAX), batch.add_bytes(UINT64_MAX);  // so that rows have enough bytes
       for (int s = 0; s < stalls; ++s) {
         batch.add_stall_ticks(1 + (random() >> (random() % 2 == 0 ? 58 : 40)));
         sum += batch.stall_ticks(batch.stall_ticks_size() - 1);
@@ -227,7 +227,7 @@ TEST_CASE("Stalls are added up row by row") {
     const auto sums = [&] {
       std::vector<uint64_t> found;
       while (const size_t some = columns.Next()) {
-        // Of some parts nobody asks.
+        // Some parts are skipped.
         if (round % 3 == 0 && found.empty()) {
           found.assign(wanted.begin(), wanted.begin() + static_cast<ptrdiff_t>(some));
           continue;
@@ -243,7 +243,7 @@ TEST_CASE("Stalls are added up row by row") {
     CHECK(columns.stalls() == static_cast<size_t>(stalls));
     CHECK(sums() == wanted);
     if (stalls == 0 || rows == 1) continue;
-    batch.add_stall_ticks(1);  // of no row
+    batch.add_stall_ticks(1);  // belongs to no row
     CHECK_FALSE(columns.Open(packet.SerializeAsString()));
   }
 }

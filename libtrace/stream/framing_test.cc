@@ -24,7 +24,7 @@ TEST_CASE("crc32c is the same with and without the instruction") {
     seed = seed * 1664525 + 1013904223;
     bytes.push_back(static_cast<char>(seed >> 24));
   }
-  // Long ones are summed up three stretches at a time.
+  // Long inputs are summed in three parts at a time.
   for (uint32_t size = 300; size < 60'000; size += size / 3 + seed % 97) {
     while (bytes.size() < size) {
       seed = seed * 1664525 + 1013904223;
@@ -114,7 +114,7 @@ TEST_CASE("text of others cannot hide what is printed around it") {
   CHECK(Printable(fine) == fine);
   CHECK(Printable(std::string_view("a\033[31m\r\n\t\0\x7f", 11)) == "a?[31m?????");
   CHECK(Printable("\xc2\x9b\xc2\x85") == "??");  // C1
-  // Of a direction, the end of a line; no character, a mark, a tag; no UTF-8.
+  // Direction marks and line ends; a non-character, a byte order mark, a tag; invalid UTF-8.
   CHECK(Printable("\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\xa8") == "?|?|?");
   CHECK(Printable("\xef\xbf\xbf|\xef\xbb\xbf|\xf3\xa0\x81\x81") == "?|?|?");
   CHECK(Printable("\xff\xc3 x") == "?? x");

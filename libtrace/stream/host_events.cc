@@ -9,7 +9,7 @@ using proto::HostBatch;
 namespace {
 
 constexpr size_t kMostOfRow = 5;  // events
-constexpr size_t kMaxRuns = 64;   // of the interrupt handler: one for each queue
+constexpr size_t kMaxRuns = 64;   // of the interrupt handler: one per queue
 
 // Bits of COLUMN_KNOWN of host jobs.
 constexpr uint64_t kSubmitted = 1, kInterrupted = 2, kCompleted = 4;
@@ -47,13 +47,13 @@ void HostEventRows::ExpandJobs(const BlockColumns& columns, const Common& common
   const BlockColumn status = columns.of(Block::COLUMN_STATUS);
   const BlockColumn ticks = columns.of(Block::COLUMN_DEVICE_TICKS);
   const BlockColumn correlation = columns.of(Block::COLUMN_CORRELATION);
-  // The newest run of the handler for each queue, by its first row and its event.
+  // The latest run of the handler for each queue, by its first row and its event.
   struct Run {
     size_t row, event;
   };
   std::vector<Run> runs;
-  // A run is one event with the number of jobs that it found complete. The jobs of a run follow
-  // each other within their queue.
+  // A run is one event with the number of jobs that it found complete. The jobs of a run are
+  // consecutive within their queue.
   const auto add_irq = [&](size_t row) {
     for (size_t i = runs.size(); i-- > 0;) {
       const size_t of = runs[i].row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of host jobs and host waits, as blocks have them, to the host events that they stand for.
+// Converts rows of blocks of host jobs and host waits to the host events that they represent.
 // Internal.
 #ifndef LIBTRACE_STREAM_HOST_EVENTS_H_
 #define LIBTRACE_STREAM_HOST_EVENTS_H_
@@ -15,7 +15,7 @@
 
 namespace acceltrace::stream {
 
-// Holds the events of one block until the next.
+// Holds the events of one block until the next call.
 class HostEventRows {
  public:
   // table: TABLE_HOST_JOBS or TABLE_HOST_WAITS.
@@ -28,7 +28,7 @@ class HostEventRows {
     uint32_t kind = 0;
     uint64_t time = 0, cpu = 0, correlation = 0, arg0 = 0, arg1 = 0;
   };
-  // What all events of a row have.
+  // Columns that are common to all events of a row.
   struct Common {
     BlockColumn pid, tid, device, context, queue, job, sequence;
   };

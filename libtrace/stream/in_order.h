@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work that is divided into parts, on as many processors as there are; what comes of it is taken in
-// order, on the caller's thread.
+// Processes parts of a task in parallel, and takes the results in order on the caller's thread.
 #ifndef LIBTRACE_STREAM_IN_ORDER_H_
 #define LIBTRACE_STREAM_IN_ORDER_H_
 
@@ -19,7 +18,8 @@ namespace acceltrace::stream {
 
 inline constexpr size_t kMostThreads = 16;
 
-// The processors that this process may use, or fewer: ACCELTRACE_THREADS in the environment.
+// Returns the number of processors that this process may use, or ACCELTRACE_THREADS of the
+// environment if that is less.
 inline size_t Threads() {
   cpu_set_t set;
   const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -30,8 +30,8 @@ inline size_t Threads() {
   return threads;
 }
 
-// take(i, make(i)) for each i below count, in this order, until take() says false. make() is called
-// on other threads, so many parts at once and no more: it may only read what they share.
+// Calls take(i, make(i)) for each i below count, in this order, until take() returns false. make()
+// runs on other threads, at most `threads` at a time, so it must not modify what they share.
 template <typename Make, typename Take>
 void InOrder(size_t count, size_t threads, const Make& make, const Take& take) {
   using Made = decltype(make(size_t{0}));
@@ -42,7 +42,7 @@ void InOrder(size_t count, size_t threads, const Make& make, const Take& take) {
       try {
         ahead.push_back(std::async(std::launch::async, [&make, next] { return make(next); }));
       } catch (const std::system_error&) {
-        break;  // no more threads for this process
+        break;  // the process may not start more threads
       }
     }
     const bool here = ahead.empty();
@@ -52,7 +52,7 @@ void InOrder(size_t count, size_t threads, const Make& make, const Take& take) {
     } else {
       ahead.pop_front();
     }
-    if (!take(i, std::move(made))) return;  // what others do still ends first
+    if (!take(i, std::move(made))) return;  // parts that are being made are finished first
   }
 }
 

@@ -26,7 +26,7 @@ constexpr uint64_t kMaxTail = kMaxPacketBytes + 64;
 class File : public Bytes {
  public:
   explicit File(const std::string& path) {
-    // A pipe that is opened and closed again ends who writes into it.
+    // Opening and closing a pipe would end the process that writes to it.
     struct stat about {};
     if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
     fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,12 +62,12 @@ bool ParsePacket(std::string_view bytes, bool to_end, Packet* packet) {
   return packet->ParseFromArray(frame.packet.data(), static_cast<int>(frame.packet.size()));
 }
 
-// The last packet, if it is a footer.
+// Finds the last packet, and returns true if it is a footer.
 bool FindFooter(const Bytes& file, Packet* packet) {
   for (uint64_t size = 1 << 16;; size *= 16) {
     const std::string tail = file.Read(file.size() - std::min(file.size(), size), size);
     size_t sync = tail.rfind(kSyncField);
-    // Few places look like a packet's begin without being one.
+    // Few places look like the start of a packet without being one.
     for (int tries = 0; sync != std::string::npos && tries < 64; ++tries) {
       for (size_t length = 1; length <= kMaxLengthBytes && length + 1 <= sync; ++length) {
         const size_t begin = sync - length - 1;
@@ -83,8 +83,8 @@ bool FindFooter(const Bytes& file, Packet* packet) {
   }
 }
 
-// All parts of the index, from the first packets to the footer; empty if one is not where the next
-// one says.
+// Returns all parts of the index, from the first packets to the footer, or an empty vector if a
+// part is not where the next one says.
 std::vector<proto::Footer> ReadParts(const Bytes& file, const proto::Footer& footer) {
   std::vector<proto::Footer> parts = {footer};
   for (uint64_t before = file.size(); parts.back().index_offset() != 0;) {
@@ -201,7 +201,8 @@ class IndexedFile : public FileIndex {
   std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
 
  private:
-  // Whether a packet is the one that the index has there; the footer is behind all of them.
+  // Returns true if the packet is the one that the index lists there. The footer follows all of
+  // them.
   bool Lists(size_t packet, uint64_t offset, const Frame& frame) const {
     if (packet >= listed_.size()) return packet == listed_.size();
     const Listed& listed = listed_[packet];
@@ -244,7 +245,7 @@ class IndexedFile : public FileIndex {
   std::unique_ptr<Bytes> file_;
   bool any_ = false, has_times_ = true;
   uint64_t last_offset_ = 0, last_sequence_ = 0;
-  // Parts of the index are among them.
+  // Includes the parts of the index.
   struct Listed {
     uint64_t offset;
     uint32_t checksum;
@@ -252,7 +253,7 @@ class IndexedFile : public FileIndex {
     PacketTimes times;  // if the index has them
   };
   std::vector<Listed> listed_;
-  std::vector<size_t> listed_at_;  // of each place, in those
+  std::vector<size_t> listed_at_;  // position in listed_ of each place
 };
 
 class ChosenPackets : public Reader {
@@ -268,7 +269,7 @@ class ChosenPackets : public Reader {
       const PacketPlace& at = file_.packets()[place];
       const uint64_t length = at.end_bytes - at.offset_bytes;
       stats_.bytes += length;
-      // At most three times what it takes in the file: what a packed one may be worth.
+      // A packed packet may be worth three times its size in the file.
       stats_.worth_bytes += kPackedWorth * length;
       packet->Clear();
       if (file_.Read(place, &buffer_, &decoder_, packet)) {

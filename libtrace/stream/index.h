@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the packets of a finished file lie, by the index in its footer (docs/stream.md): what is
-// wanted is read, the rest of the file is not.
+// Random access to the packets of a finished file by the index in its footer (docs/stream.md),
+// without reading the rest of the file.
 //
-// The file is untrusted: an index that does not fit it is none, and each packet that is read is
-// checked as stream::Reader checks it.
+// The file is untrusted: an index that does not fit the file is ignored, and each packet that is
+// read is checked as stream::Reader checks it.
 #ifndef LIBTRACE_STREAM_INDEX_H_
 #define LIBTRACE_STREAM_INDEX_H_
 
@@ -23,44 +23,46 @@ class PacketDecoder;
 
 struct PacketPlace {
   uint64_t offset_bytes = 0, end_bytes = 0;
-  // Field number in proto::Packet of what a reader makes of it (a block's batch, say); 0: of a
-  // kind that this version does not know.
+  // Field number in proto::Packet of what a reader converts the packet to (for example, the batch
+  // for a block); 0 for kinds that this version does not know.
   uint32_t body = 0;
   uint64_t events = 0;
 };
 
 class FileIndex {
  public:
-  // nullptr: no regular file, no footer at its end, or one that does not fit.
+  // Returns nullptr if it is not a regular file, or has no footer at its end or one that does not
+  // fit.
   static std::unique_ptr<FileIndex> Open(const std::string& path);
-  // The same of bytes, which must outlive it.
+  // The same for bytes, which must outlive the index.
   static std::unique_ptr<FileIndex> FromMemory(std::string_view bytes);
   virtual ~FileIndex() = default;
 
-  // In the order of the file; the footer and the parts of the index are not among them.
+  // Packets in the order of the file, without the footer and the parts of the index.
   const std::vector<PacketPlace>& packets() const { return packets_; }
   uint64_t bytes() const { return bytes_; }
   uint64_t events() const { return events_; }
 
-  // Reads every byte: all packets are there, in order and as they were written, and nothing else
-  // is. What is in them is not looked at.
+  // Reads every byte. Returns true if the file consists of all packets, in order and unchanged, and
+  // nothing else. Their contents are not checked.
   virtual bool Whole() const = 0;
-  // Without reading them: by their numbers none was lost before it was written, and the index
-  // says when the rows of each were. What is read later is compared with the index, so that
-  // packets that are not asked for can be damaged but not be missed.
+  // Returns true if no packet was lost before it was written, as the sequence numbers show, and the
+  // index has the times of the rows of each one. This does not read the packets: those that are
+  // read later are compared with the index, so that packets that are not requested may be damaged,
+  // but cannot be missed.
   virtual bool Complete() const = 0;
-  // Reads one packet, with its rows in *decoder. Returns false if it is damaged or another one than
-  // the index says.
+  // Reads one packet, and its rows into *decoder. Returns false if it is damaged or does not match
+  // the index.
   virtual bool Read(size_t place, PacketDecoder* decoder, proto::Packet* packet) const = 0;
-  // The same packet as it was written, in *buffer, without a look at what is in it.
+  // Reads the same packet unparsed and unchecked into *buffer.
   virtual bool ReadBytes(size_t place, std::string* buffer, std::string_view* packet) const = 0;
   virtual PacketTimes Times(size_t place) const = 0;
-  // Of how many packets the index says other times than their rows have, so that who asks for a
-  // part of the time would miss them; 0 if it says none. seen: what a reader of the whole file
-  // found, in ReadStats::times.
+  // Returns for how many packets the index has other times than their rows, so that a query for a
+  // part of the time would miss them; 0 if it has no times. seen: ReadStats::times of a reader of
+  // the whole file.
   virtual size_t CountWrongTimes(const std::vector<SeenTimes>& seen) const = 0;
-  // Reads these packets, which rise, as if the file held no others. The index must outlive it. A
-  // packet that cannot be read is a gap.
+  // Returns a reader of these packets, in rising order, as if the file held no others. The index
+  // must outlive it. A packet that cannot be read is a gap.
   virtual std::unique_ptr<Reader> Choose(std::vector<size_t> places) const = 0;
 
  protected:

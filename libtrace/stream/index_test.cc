@@ -16,7 +16,7 @@
 namespace acceltrace::stream {
 namespace {
 
-// Of an index in several parts, which a writer makes after some packets.
+// Writes an index in several parts, which a writer starts after some packets.
 std::string InParts(std::vector<proto::Packet> packets, int times, int each) {
   PacketEncoder encoder(each);
   std::string bytes;
@@ -88,7 +88,7 @@ TEST_CASE("An index that says other times than its packets do is found") {
   SeenTimes& other = seen[seen.size() - 3];
   other.times.last += 1;
   CHECK(index->CountWrongTimes(seen) == 2);
-  other.offset_bytes += 1;  // of no packet
+  other.offset_bytes += 1;  // is not a packet's
   CHECK(index->CountWrongTimes(seen) == 1);
   other.offset_bytes -= 1, other.end_bytes += 1'000'000;  // longer than the packet is
   CHECK(index->CountWrongTimes(seen) == 1);
@@ -110,7 +110,7 @@ TEST_CASE("What was taken back is not in the index's times either") {
   CHECK(index->packets().size() == 6);
   CHECK(index->Times(4).first == 1'000'050);
   CHECK(index->Times(5).clock == PacketTimes::Clock::kUnknown);
-  // A packet that was written before is missing.
+  // An earlier packet is missing.
   CHECK_FALSE(index->Complete());
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("Packets that are read are those of the index, others may be damaged")
   PacketDecoder decoder;
   CHECK_FALSE(index->Read(3, &decoder, &packet));
   CHECK(index->Read(4, &decoder, &packet));
-  // Another packet with a right checksum in its place.
+  // Replaces it by another packet with a correct checksum.
   std::vector<proto::Packet> others = SamplePackets();
   others[4].mutable_host()->set_job(0, 7);
   const std::string other = Encode(others);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the packets were that a part of the index lists, beside its other columns. Internal.
+// The times of the packets that a part of the index lists, stored beside its other columns.
+// Internal.
 #ifndef LIBTRACE_STREAM_INDEX_TIMES_H_
 #define LIBTRACE_STREAM_INDEX_TIMES_H_
 
@@ -11,9 +12,9 @@
 
 namespace acceltrace::stream {
 
-// Puts them into a footer or another part of the index, which has none yet: docs/stream.md, Order.
+// Adds them to a footer or another part of the index that has none yet: docs/stream.md, Order.
 void SetIndexTimes(const std::vector<PacketTimes>& times, proto::Footer* part);
-// As many as the part lists packets, or none: it does not say.
+// Returns the times of all packets that the part lists, or an empty vector if it has none.
 std::vector<PacketTimes> IndexTimesOf(const proto::Footer& part);
 
 }  // namespace acceltrace::stream

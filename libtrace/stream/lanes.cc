@@ -16,7 +16,8 @@ typedef uint64_t Longs __attribute__((vector_size(32)));
 #define LANES_INLINE inline __attribute__((always_inline))
 constexpr uint64_t kBias = uint64_t{1} << 31;
 
-// The low halves of both, by reference: passing vectors depends on the target.
+// Stores the low halves of both. By reference, because how vectors are passed depends on the
+// target.
 LANES_INLINE void PutLow(const Longs& a, const Longs& b, uint32_t* to) {
   const Words first = reinterpret_cast<Words>(a), second = reinterpret_cast<Words>(b);
   const Words low = __builtin_shufflevector(first, second, 0, 2, 4, 6, 8, 10, 12, 14);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What parsing a packet would cost, from a walk over its fields.
+// Estimates the memory for parsing a packet by walking over its fields.
 #include <algorithm>
 
 #include "libtrace/stream/validate.h"
@@ -20,10 +20,10 @@ size_t CountVarints(std::string_view bytes) {
 bool IsModest(std::string_view packet) {
   constexpr uint32_t kFirstBatch = proto::Packet::kApi;
   size_t parts = 0, values = 0;
-  // As far as the fields are sound; the parser judges the rest.
+  // Stops at the first invalid field, because the parser rejects the rest.
   for (WireField body; TakeField(&packet, &body);) {
     if (!body.has_length()) continue;
-    // Batches hold columns, other bodies parts that are messages or strings of their own.
+    // Batches hold columns, other bodies hold parts that are messages or strings.
     const auto number = static_cast<uint32_t>(body.number());
     const bool batch = number >= kFirstBatch && number != proto::Packet::kAccounts;
     std::string_view left = body.content;

@@ -20,10 +20,10 @@ namespace acceltrace::stream {
 namespace {
 
 constexpr int kMostLinks = 40;
-constexpr int kClaims = 1000;  // tries, while others come and go
+constexpr int kClaims = 1000;  // attempts, while other processes create and remove files
 
-// Of all outputs that have no name yet, for a signal handler; not for one of a process that was
-// forked meanwhile.
+// All outputs that have no name yet, for a signal handler. Only valid in the process that opened
+// them, not in a forked one.
 std::array<std::atomic<const char*>, 256> unplaced;
 std::atomic<pid_t> unplaced_owner = 0;
 
@@ -55,7 +55,7 @@ std::string RealPath(const std::string& path) {
 
 FileId IdOf(const struct stat& about) { return {about.st_dev, about.st_ino}; }
 
-// The number, if this is the name of a descriptor of this process: /dev/stdout, /proc/self/fd/1.
+// Returns the number if this names a descriptor of this process: /dev/stdout, /proc/self/fd/1.
 int OwnDescriptor(const std::string& path) {
   const std::string folder = RealPath(FolderOf(path));
   if (folder.empty()) return -1;
@@ -66,18 +66,18 @@ int OwnDescriptor(const std::string& path) {
   return std::from_chars(begin, end, fd).ptr == end ? fd : -1;
 }
 
-// One that leads from one process's descriptors or its program to a file.
+// Returns true for a link that leads from a process's descriptors or its program to a file.
 bool IsLinkOfKernel(const std::string& link) {
   struct statfs info {};
   return statfs(FolderOf(link).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
 struct Way {
-  std::string path;     // no link
-  int descriptor = -1;  // instead
+  std::string path;     // not a link
+  int descriptor = -1;  // used instead if not -1
 };
 
-// Every link in turn, as open() would, and where that would be refused so is this.
+// Follows links one by one as open() does, and fails where open() would.
 Result<Way> Follow(const std::string& name) {
   Way at{name};
   for (int i = 0; i < kMostLinks; ++i) {
@@ -105,7 +105,7 @@ Result<Way> Follow(const std::string& name) {
                        ": follow the link to where it leads, and name that");
 }
 
-// Others' names do not make this one longer than a name may be.
+// The name contains a hash, because a long name with a suffix could exceed the limit of names.
 std::string PartialName(const std::string& path) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : path.substr(path.rfind('/') + 1)) {
@@ -118,14 +118,15 @@ std::string PartialName(const std::string& path) {
 
 bool Lock(int fd, int how) { return flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
-// Whether this is still what the path leads to.
+// Returns true if the path still leads to this file.
 bool IsAt(int fd, const std::string& path) {
   struct stat open {
   }, named{};
   return fstat(fd, &open) == 0 && lstat(path.c_str(), &named) == 0 && IdOf(open) == IdOf(named);
 }
 
-// Removes what somebody left behind who was killed. False: somebody is there.
+// Removes a file that a killed process has left. Returns false if its writer is still alive, or
+// with *error set.
 bool RemoveStale(const std::string& path, int* error) {
   const int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   *error = fd < 0 && errno != ENOENT ? errno : 0;
@@ -136,7 +137,7 @@ bool RemoveStale(const std::string& path, int* error) {
   return ours;
 }
 
-// Whether a recording is on its way there.
+// Returns true if a recording is being written there.
 bool IsBeingWritten(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
@@ -180,7 +181,7 @@ Status Output::CheckOther(FileId file, const OutputOptions& options) const {
   return {};
 }
 
-// What a rename would refuse in the end, or should not do.
+// Rejects what a rename would refuse in the end or must not replace.
 Status Output::CheckReplaceable(const struct stat& about) const {
   if (faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) {
     return Status::Error("cannot write " + name_ + ": " + strerror(errno) +
@@ -209,8 +210,8 @@ Status Output::CheckReplaceable(const struct stat& about) const {
   return {};
 }
 
-// The lock goes with the file, and ends with whoever has it open: nothing is left of one who was
-// killed but a file, which the next one removes.
+// The lock is tied to the file and ends with the process that has it open. A killed process leaves
+// only a file, which the next one removes.
 Status Output::Claim(mode_t mode) {
   const Status busy = Status::Error("cannot write " + name_ +
                                     ": another acceltrace is writing it: choose another name, or "
@@ -220,7 +221,7 @@ Status Output::Claim(mode_t mode) {
     fd_ = open(partial_->c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd_ >= 0) {
       if (Lock(fd_, LOCK_EX) && IsAt(fd_, *partial_)) break;
-      close(std::exchange(fd_, -1));  // somebody took it for a stale one
+      close(std::exchange(fd_, -1));  // another process has removed it as stale
       continue;
     }
     int error = errno;
@@ -284,7 +285,7 @@ Status Output::Open(const OutputOptions& options) {
   if (there && status.ok()) status = CheckReplaceable(about);
   if (status.ok()) status = Claim(options.mode);
   if (!there || !status.ok()) return status;
-  // What replaces a file is for the same people.
+  // A file is accessible to the same users as the one that it replaces.
   if (about.st_uid != geteuid() || about.st_gid != getegid()) {
     (void)!fchown(fd_, about.st_uid, about.st_gid);
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way to open what is written to.
+// Opens all files that are written.
 //
-// Nothing that was there before is touched until Place(). A file is written beside its place, in
-// the same folder, and gets its name by a rename; a link is followed, and what it leads to is
-// replaced. What is no file (a pipe, a device, a descriptor that is open already) is written to as
-// it is.
+// Nothing that exists is modified until Place(). A file is written under another name in the same
+// folder and then renamed; a link is followed, and its target is replaced. Anything else (a pipe, a
+// device, an open descriptor) is written to directly.
 #ifndef LIBTRACE_STREAM_OUTPUT_H_
 #define LIBTRACE_STREAM_OUTPUT_H_
 
@@ -22,20 +21,20 @@
 namespace acceltrace::stream {
 
 struct OutputOptions {
-  // The output is none of these files, by whatever name; "-" is stdin.
+  // The output must not be any of these files, under any name; "-" is stdin.
   std::vector<std::string> inputs = {};
-  // Of a new file, less the umask. One that is replaced hands on its owner and mode.
+  // Mode of a new file, before the umask. A replaced file passes on its owner and mode.
   mode_t mode = 0666;
-  // Of a descriptor that is a file: nobody else writes to it, and nothing is in it yet.
+  // Only for a descriptor that is a file: it is empty, and there are no other writers.
   bool alone = false;
 };
 
-// What root records is root's to read.
+// Only root may read what root records.
 mode_t RecordingMode();
 
-// A file by what it is, not by its name.
+// Identifies a file independently of its name.
 using FileId = std::pair<dev_t, ino_t>;
-// Of a regular file; {0, 0} of anything else. "-" is stdin.
+// Returns {0, 0} for anything but a regular file. "-" is stdin.
 FileId RegularFile(int fd);
 FileId RegularFile(const std::string& path);
 
@@ -43,29 +42,29 @@ class Output {
  public:
   // "-" is stdout. Errors are one line with the path and what to do.
   static Result<Output> Create(const std::string& path, const OutputOptions& options = {});
-  // A file that may be needed later and is written over where it is, by its descriptor. One that
-  // was made for it and is empty in the end is removed.
+  // Opens a file that may be needed later and is overwritten in place, by its descriptor. If it was
+  // created for this and is empty in the end, it is removed.
   static Result<Output> Reserve(const std::string& path, const OutputOptions& options = {});
   Output(Output&& other) noexcept { *this = std::move(other); }
   Output& operator=(Output&& other) noexcept;
-  ~Output();  // what did not get its name is removed
+  ~Output();  // removes a file that has not got its name
 
   int fd() const { return fd_; }
   // For messages.
   const std::string& name() const { return name_; }
-  // It gets its name by Place(); until then it has this one.
+  // Place() renames the file; until then, its name is partial().
   bool is_file() const { return kind_ == Kind::kFile; }
   const std::string& partial() const { return *partial_; }
-  // It is this very descriptor.
+  // Returns true if the output is this descriptor.
   bool is_descriptor(int fd) const { return descriptor_ == fd; }
 
-  // Gives the file its name. What is written later goes there, too.
+  // Gives the file its name. Later writes go there, too.
   Status Place();
-  // Nothing is removed at the end. Returns where it is.
+  // Prevents the removal of the file at the end. Returns where it is.
   std::string Leave();
   Status Close();
 
-  // In a signal handler that ends the program: removes what has no name yet.
+  // Removes files that have no name yet. For a signal handler that ends the program.
   static void RemoveAll();
 
  private:
@@ -77,16 +76,16 @@ class Output {
   Status OpenReserved(const OutputOptions& options);
   Status CheckOther(FileId file, const OutputOptions& options) const;
   Status CheckReplaceable(const struct stat& about) const;
-  // Opens what is written to beside the place; nobody else writes there or to the place.
+  // Opens the file beside the place, and excludes other writers of it and of the place.
   Status Claim(mode_t mode);
   Status CannotCreate(int error) const;
   void Forget();
 
   Kind kind_ = Kind::kNone;
   int fd_ = -1, descriptor_ = -1;
-  bool created_ = false;                  // of a reserved one
-  std::string name_, path_;               // as it was given; links followed
-  std::unique_ptr<std::string> partial_;  // where it lies still, known to RemoveAll()
+  bool created_ = false;                  // for a reserved file
+  std::string name_, path_;               // as it was given; with links followed
+  std::unique_ptr<std::string> partial_;  // current name, known to RemoveAll()
 };
 
 }  // namespace acceltrace::stream

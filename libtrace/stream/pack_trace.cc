@@ -21,12 +21,12 @@ namespace {
 using proto::Block;
 using proto::Packet;
 
-// Rows do not move further than this in the stream, by its clock samples: where a clock wraps
-// their place in it says when they were.
+// Rows are not moved further than this in the stream, by its clock samples: for clocks that wrap,
+// the place in the stream determines the time.
 constexpr int64_t kMostMoveNs = 1'000'000'000;
 constexpr size_t kWriteBytes = size_t{1} << 20;
 
-// What the index says of a packet.
+// The index entry of a packet.
 struct Entry {
   int64_t first_ns = 0;
   uint32_t events = 0;
@@ -43,7 +43,8 @@ void AddEntries(const proto::Footer& footer, std::vector<Entry>* entries) {
   }
 }
 
-// The first reading: the whole trace is sound, and what its index says of each packet.
+// The first pass: checks that the whole trace is valid, and collects what its index says of each
+// packet.
 Status Examine(const std::string& path, std::vector<Entry>* entries, uint64_t* bytes) {
   auto opened = Reader::Open(path);
   if (!opened.ok()) return opened.status();
@@ -66,14 +67,14 @@ Status Examine(const std::string& path, std::vector<Entry>* entries, uint64_t* b
   return {};
 }
 
-// Rows of a table that wait for others to share a block with.
+// Rows of a table that wait for others to share a block.
 struct Waiting {
   RowColumns rows;
   Entry entry;
   uint64_t first = UINT64_MAX, last = 0;
 };
 
-// Columns of the batches of earlier versions, as a block has them.
+// Converts the columns of batches of earlier versions to those of a block.
 void FromBatch(const TableRows& from, RowColumns* to) {
   to->rows = from.rows();
   for (size_t column = 0; column < TableRows::kColumns; ++column) {
@@ -83,7 +84,7 @@ void FromBatch(const TableRows& from, RowColumns* to) {
   }
 }
 
-// The first column of a table, whose range a block's header gives.
+// The first column of a table, whose range the header of a block has.
 int TimeColumn(uint32_t table) {
   switch (table) {
     case Block::TABLE_COMMANDS:
@@ -119,7 +120,7 @@ class Packer {
       }
       table = block.table(), device = block.device(), stalls = block.stalls();
     } else if (from != nullptr && from->rows() > 0 && !packet->has_host()) {
-      // A row of a block of host jobs is several host events: these stay a batch.
+      // A row of a block of host jobs is several host events, so these stay a batch.
       if (packet->has_commands()) {
         table = Block::TABLE_COMMANDS, device = packet->commands().device();
         stalls = static_cast<uint32_t>(from->stalls());
@@ -131,7 +132,8 @@ class Packer {
       FromBatch(*from, &rows);
     }
     if (table != 0) return AddRows({table, device, stalls}, std::move(rows), entry);
-    // Where the clock was read, and where the end begins, nothing waits any longer.
+    // Waiting rows are written before a clock sample that is too far from them, and before the end
+    // of the recording.
     if (packet->has_clocks() && MovedTooFar(packet->clocks())) {
       if (Status status = FlushAll(); !status.ok()) return status;
     }
@@ -163,11 +165,12 @@ class Packer {
 
   Status AddRows(const Key& key, RowColumns rows, const Entry& entry) {
     Waiting& waiting = waiting_[key];
-    // A run of the interrupt handler stands once in a block: blocks together would have fewer runs.
+    // A block has one entry for each run of the interrupt handler, so merging blocks would reduce
+    // their number.
     if (std::get<0>(key) == Block::TABLE_HOST_JOBS) {
       if (Status status = Flush(key, &waiting); !status.ok()) return status;
     }
-    // A large batch of an earlier version becomes several blocks.
+    // A large batch of an earlier version is split into several blocks.
     size_t done = 0;
     while (done < rows.rows) {
       const size_t take = std::min(rows.rows - done, kMaxBlockRows - waiting.rows.rows);
@@ -259,7 +262,7 @@ Result<PackedSize> PackTrace(const std::string& path,
     if (packet.has_footer()) break;
     if (at >= entries.size()) return Unfit(path, "it changed meanwhile");
     size.events += entries[at].events;
-    if (packet.has_index()) continue;  // the new one has its own
+    if (packet.has_index()) continue;  // the new file gets its own
     if (Status status = packer.Add(&packet, opened.value()->columns(), entries[at]); !status.ok())
       return status;
   }

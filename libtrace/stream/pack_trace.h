@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A finished trace in less room: small blocks become large ones, and all that is worth it is
-// compressed. It says the same.
+// Makes a finished trace smaller: small blocks are merged into large ones, and packets are
+// compressed if that is worthwhile. The content stays the same.
 #ifndef LIBTRACE_STREAM_PACK_TRACE_H_
 #define LIBTRACE_STREAM_PACK_TRACE_H_
 
@@ -18,9 +18,9 @@ struct PackedSize {
   uint64_t before_bytes = 0, after_bytes = 0, events = 0;
 };
 
-// path: a file, read twice. write: takes the new one piece by piece.
-// Errors: cannot be read; damaged, cut short or of a newer version (nothing was written then);
-// what `write` says.
+// path: a file, which is read twice. write: receives the new trace piece by piece. Fails if the
+// file cannot be read, is damaged, truncated or of a newer version (nothing was written then), or
+// with the error of `write`.
 Result<PackedSize> PackTrace(const std::string& path,
                              const std::function<Status(std::string_view)>& write);
 

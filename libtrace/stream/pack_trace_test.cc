@@ -25,12 +25,13 @@ namespace {
 
 using proto::Block;
 
-// Commands of a queue as they follow each other on three units, with gaps here and there.
+// Generates consecutive commands of a queue on three units, with some gaps.
 RowColumns Commands(size_t rows, uint32_t seed) {
   std::mt19937_64 random(seed);
   RowColumns columns;
   columns.rows = rows;
-  uint64_t fetched = uint64_t{0} - 5'000, ends[3] = {fetched, fetched, fetched};  // they wrap
+  uint64_t fetched = uint64_t{0} - 5'000,
+           ends[3] = {fetched, fetched, fetched};  // close to the wrap
   for (size_t row = 0; row < rows; ++row) {
     const size_t unit = random() % 3;
     fetched += random() % 100;
@@ -97,7 +98,7 @@ TEST_CASE("impossible packed blocks are refused before anything is allocated for
   };
   REQUIRE(unpacks(good.packed_block()));
   std::vector<Block> bad(9, good.packed_block());
-  bad[0].set_rows(199);  // another size than the frame says
+  bad[0].set_rows(199);  // differs from the size in the frame
   bad[1].set_rows(1 << 20);
   bad[2].set_width(0, 65);
   bad[3].set_mode(0, Block::MODE_SPARSE);
@@ -110,7 +111,7 @@ TEST_CASE("impossible packed blocks are refused before anything is allocated for
     INFO("block " << i);
     CHECK_FALSE(unpacks(bad[i]));
   }
-  Block thin = good.packed_block();  // all its rows alike, and nothing that fills it up
+  Block thin = good.packed_block();  // all rows are equal, and there is no filling
   thin.clear_column(), thin.clear_width(), thin.clear_mode(), thin.clear_base();
   thin.clear_start(), thin.clear_reference(), thin.clear_data(), thin.clear_filling();
   CHECK_FALSE(unpacks(thin));
@@ -129,7 +130,7 @@ TEST_CASE("a body that is packed comes back, within bounds") {
   REQUIRE(Unpack(&back).ok());
   CHECK(Rows(back) == 5000);
   CHECK(back.SerializeAsString() == ranges.SerializeAsString());
-  // Ranges take 4 bytes each at least; packed a third.
+  // Ranges take at least 4 bytes each, and a third of that when packed.
   CHECK(packed.packed().data().size() + packed.packed().filling().size() >= (5000 - 64) * 4 / 3);
   for (int i = 0; i < 5; ++i) {
     back = packed;
@@ -147,7 +148,7 @@ TEST_CASE("a body that is packed comes back, within bounds") {
   CHECK((Unpack(&back).ok() && back.body_case() == proto::Packet::BODY_NOT_SET));
 }
 
-// A file in the test's folder.
+// A file in the temporary folder of the test.
 class Scratch {
  public:
   explicit Scratch(const std::string& bytes) : name_("/tmp/pack_test." + std::to_string(getpid())) {
@@ -174,7 +175,7 @@ std::string Repacked(const std::string& bytes) {
   return out;
 }
 
-// What the rows of a trace say, by kind: packets may be divided otherwise.
+// Returns the content of a trace's rows by kind: it may be divided into packets differently.
 std::map<int, std::vector<uint64_t>> RowsOf(const std::string& bytes) {
   auto reader = Reader::FromMemory(bytes);
   REQUIRE(reader.ok());
@@ -212,7 +213,7 @@ TEST_CASE("a trace says the same once it is packed, and once more") {
   std::vector<proto::Packet> packets = SamplePackets();
   const std::string small = Encode(packets);
   CHECK(RowsOf(Repacked(small)) == RowsOf(small));
-  // Blocks as a daemon writes them.
+  // Small blocks, as a daemon writes them.
   std::mt19937 random(4);
   for (int i = 0; i < 40; ++i) {
     proto::Packet packet;
@@ -232,7 +233,7 @@ TEST_CASE("a trace says the same once it is packed, and once more") {
   }
   const std::string raw = Encode(packets), packed = Repacked(raw);
   CHECK(packed.size() * 2 < raw.size());
-  // Stall ticks of the sample are another block's: rows of one kind keep their order.
+  // The stall ticks of the sample are in another block; rows of one kind keep their order.
   CHECK(RowsOf(packed)[proto::Packet::kApi] == RowsOf(raw)[proto::Packet::kApi]);
   size_t rows = 0, wanted = 0;
   for (const uint64_t one : RowsOf(packed)[proto::Packet::kCommands]) rows += one;
@@ -271,7 +272,7 @@ TEST_CASE("the index comes in parts, each of which is compared with the packets"
     ends.push_back(encoder.bytes());
   };
   for (int i = 0; i < 47; ++i) append();
-  // Back behind a part of the index, as a full disk makes it.
+  // Back to after a part of the index, as with a full disk.
   encoder.TruncateTo(ends[37]);
   bytes.resize(ends[37]);
   for (int i = 0; i < 20; ++i) append();
@@ -294,7 +295,8 @@ TEST_CASE("the index comes in parts, each of which is compared with the packets"
     const auto [stats, parts, listed] = read(bytes);
     CHECK(parts == 6);
     CHECK(listed == 58 + parts);
-    // Sequence numbers of what was cut off are missing: nothing else is said of the index.
+    // Only the sequence numbers of the truncated packets are missing, and the index has no other
+    // error.
     CHECK(stats.missing_packets == 10);
   }
   PacketEncoder other(10);

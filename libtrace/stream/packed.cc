@@ -16,11 +16,11 @@ namespace {
 using proto::Block;
 using proto::Packet;
 
-// Beyond this the bytes gained are few and the time is not.
+// Higher levels save few bytes and take much longer.
 constexpr int kLevel = 3;
 constexpr uint32_t kNone = UINT32_MAX;
 
-// What is read one packet at a time, or is a packing already, stays as it is.
+// Packets that are read one at a time, or are packed already, are not packed.
 bool MayBePacked(uint32_t body) {
   switch (body) {
     case Packet::kInfo:
@@ -36,12 +36,12 @@ bool MayBePacked(uint32_t body) {
   }
 }
 
-// worth: the bytes of the packet that count.
+// worth: the number of bytes of the packet that count.
 bool MayUnpackTo(uint64_t size, size_t worth) {
   return size <= kMaxPacketBytes && size <= kFreePackedBytes + kMostPacking * worth;
 }
 
-// Columns that a column may be close to: most rows of it say the same, or a little more.
+// Returns columns that a column may be close to: equal in most rows, or slightly larger.
 std::array<int, 3> Partners(uint32_t table, int column) {
   switch (column) {
     case Block::COLUMN_STALL_TICKS:
@@ -90,7 +90,8 @@ std::vector<int> Order() {
   return order;
 }
 
-// Of each row: heads less what MODE_UNIT predicts; empty where units are too many.
+// Returns for each row the difference of the head to what MODE_UNIT predicts, or an empty vector if
+// there are too many units.
 std::vector<uint64_t> UnitDifferences(const RowColumns& rows) {
   const auto at = [&](int column, size_t row) {
     return rows.columns[column].empty() ? 0 : rows.columns[column][row];
@@ -145,17 +146,17 @@ Status Unpack(Packet* packet) {
   return {};
 }
 
-// Keeps the cheaper one. first: the value of the first row, for MODE_DELTA.
+// Keeps the cheaper choice. first: the value of the first row, for MODE_DELTA.
 void Packing::Try(uint32_t mode, uint32_t reference, std::vector<uint64_t> differences,
                   uint64_t first, Choice* best) {
-  if (best->mode != kNone && best->width == 0) return;  // it takes no bytes
+  if (best->mode != kNone && best->width == 0) return;  // takes no bytes already
   Choice choice;
   choice.mode = mode, choice.reference = reference;
   const auto [lowest, highest] = std::minmax_element(
       differences.begin(), differences.end(),
       [](uint64_t a, uint64_t b) { return static_cast<int64_t>(a) < static_cast<int64_t>(b); });
   const uint64_t low = *lowest, high = *highest;
-  // The same numbers in block after block compress better than others that are smaller.
+  // Numbers that are equal in many blocks compress better than smaller ones that are not.
   const bool plain = static_cast<int64_t>(low) >= 0 && Bytes(high) == Bytes(high - low);
   choice.base = plain ? 0 : low;
   choice.width = static_cast<uint32_t>(std::bit_width(high - choice.base));
@@ -181,7 +182,7 @@ void Packing::PackColumn(const RowColumns& columns, int column, Block* block) {
     if (!differences.empty()) Try(Block::MODE_UNIT, 0, std::move(differences), 0, &best);
   }
   for (const int to : Partners(block->table(), column)) {
-    // Of columns that are there, before this one.
+    // References must be to earlier columns that exist.
     if (to == 0 || std::count(block->column().begin(), block->column().end(), to) == 0) continue;
     differences = values;
     for (size_t row = 0; row < values.size(); ++row) differences[row] -= columns.columns[to][row];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets that are compressed (docs/stream.md). They are made of a trace that is finished
-// (pack_trace.h): while events come nobody has the time.
+// Compressed packets (docs/stream.md). They are made from a finished trace (pack_trace.h), because
+// compression would take too much time during recording.
 #ifndef LIBTRACE_STREAM_PACKED_H_
 #define LIBTRACE_STREAM_PACKED_H_
 
@@ -19,14 +19,14 @@
 
 namespace acceltrace::stream {
 
-// A body takes at most so many times the bytes of the packet that it is packed in, and some.
+// A body is at most this many times larger than the packet that it is packed in, plus some bytes.
 inline constexpr size_t kMostPacking = 8, kFreePackedBytes = 1024;
 
-// Replaces the body of a packet that has a Packed one by what is packed in it, or by none if a
-// newer version packed it.
+// Replaces the Packed body of a packet by the body that is packed in it, or by none if a newer
+// version packed it. Does nothing for other packets.
 Status Unpack(proto::Packet* packet);
 
-// Rows of one table of one device. An empty column is zero in each row.
+// Rows of one table of one device. Each row of an empty column is zero.
 struct RowColumns {
   size_t rows = 0;
   std::array<std::vector<uint64_t>, BlockColumns::kKnown> columns;
@@ -34,9 +34,10 @@ struct RowColumns {
 
 class Packing {
  public:
-  // columns: 1 to kMaxBlockRows rows. Sets all but table, device and stalls, which are set.
+  // columns: 1 to kMaxBlockRows rows. Sets all of *block except for table, device and stalls, which
+  // the caller has set.
   bool Pack(const RowColumns& columns, proto::Block* block);
-  // The packet with its body packed; false: there is nothing to gain.
+  // Packs the body of the packet. Returns false if that would save nothing.
   bool Pack(const proto::Packet& from, proto::Packet* packed);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A packet's bytes to its message and its rows: unpacked, checked, and whatever version wrote them
-// in one form. Internal.
+// Decodes the bytes of a packet to its message and its rows: unpacks them, checks them, and
+// converts all versions of the format to one form. Internal.
 #ifndef LIBTRACE_STREAM_PACKET_DECODER_H_
 #define LIBTRACE_STREAM_PACKET_DECODER_H_
 
@@ -19,19 +19,21 @@ namespace acceltrace::stream {
 
 class PacketDecoder {
  public:
-  // Returns false if the bytes are no packet, or one that would take far more memory than them.
+  // Returns false if the bytes are not a packet, or one that would take far more memory than its
+  // size.
   static bool Parse(std::string_view bytes, proto::Packet* packet);
-  // What a parsed packet of so many bytes counts for when its rows are compared with its size.
+  // Returns the size that counts for a parsed packet of so many bytes when it limits the number of
+  // rows.
   static size_t WorthOf(const proto::Packet& packet, size_t bytes);
 
   // Unpacks a parsed packet and checks what is in it. A packet of a kind that this version does not
   // know ends without a body.
   Status Decode(size_t worth_bytes, proto::Packet* packet);
 
-  // The rows of the last packet, until the next; nullptr if it has none of the four tables that a
-  // RowDecoder knows.
+  // Returns the rows of the last packet, which are valid until the next one, or nullptr if it has
+  // none of the four tables that RowDecoder knows.
   const TableRows* rows() const { return has_rows_ ? &rows_.rows() : nullptr; }
-  // How many rows the last packet was written with.
+  // The number of rows that the last packet was written with.
   uint64_t written_rows() const { return written_rows_; }
   void Only(std::vector<int> columns) { rows_.Only(std::move(columns)); }
 

@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::RepeatedField;
 using proto::Packet;
 
-// The columns of a batch that say when its rows were: begins or times as differences, and lengths.
+// The columns of a batch with the times of its rows: begins or times as differences, and lengths.
 struct TimeColumns {
   bool of_device = false;
   uint32_t device = 0;
@@ -79,7 +79,7 @@ PacketTimes TimesOf(const Packet& packet) {
   PacketTimes times;
   times.device = columns.device;
   if (columns.begins == nullptr || columns.begins->empty()) return times;
-  // Ticks are compared with such of the same device, as signed numbers like times.
+  // Ticks are compared with ticks of the same device, as signed numbers.
   int64_t first = std::numeric_limits<int64_t>::max();
   int64_t last = std::numeric_limits<int64_t>::min();
   DeltaDecoder begins(*columns.begins);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the rows of a packet were, as the index of a file has it. Internal.
+// The times of the rows of a packet, as stored in the index of a file. Internal.
 #ifndef LIBTRACE_STREAM_PACKET_TIMES_H_
 #define LIBTRACE_STREAM_PACKET_TIMES_H_
 
@@ -17,7 +17,7 @@ namespace acceltrace::stream {
 class Bytes {
  public:
   virtual ~Bytes() = default;
-  // How many there were, fewer at the end only.
+  // Returns the number of bytes read, which is less than `size` only at the end.
   virtual size_t ReadTo(uint64_t offset, char* to, size_t size) const = 0;
   std::string Read(uint64_t offset, uint64_t bytes) const {
     std::string data(std::min(bytes, size() - std::min(size(), offset)), '\0');
@@ -27,7 +27,7 @@ class Bytes {
   virtual uint64_t size() const = 0;
 };
 
-// They must outlive it.
+// The bytes must outlive it.
 class BytesInMemory : public Bytes {
  public:
   explicit BytesInMemory(std::string_view bytes) : bytes_(bytes) {}
@@ -40,8 +40,9 @@ class BytesInMemory : public Bytes {
   std::string_view bytes_;
 };
 
-// When the rows of a packet were, which need not be sound: what a block says of itself, else the
-// first and the last of its times. Unknown for packets without rows or without such a column.
+// Returns when the rows of a packet were, without validating it: the times in the header of a
+// block, or else the first and the last of its times. Unknown for packets without rows or without
+// such a column.
 PacketTimes TimesOf(const proto::Packet& packet);
 
 }  // namespace acceltrace::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of files that belong to one trace: its parts, its snapshots.
+// Names of the files that belong to one trace: its parts and its snapshots.
 #ifndef LIBTRACE_STREAM_PART_NAME_H_
 #define LIBTRACE_STREAM_PART_NAME_H_
 
@@ -9,7 +9,7 @@
 
 namespace acceltrace::stream {
 
-// run.atrace and "2": run.2.atrace. A name without an end gets it appended.
+// Turns run.atrace and "2" into run.2.atrace. If the name has no extension, the part is appended.
 inline std::string PartName(const std::string& path, std::string_view part) {
   const size_t slash = path.rfind('/');
   const size_t begin = slash == std::string::npos ? 0 : slash + 1;

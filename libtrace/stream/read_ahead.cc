@@ -12,7 +12,7 @@
 namespace acceltrace::stream {
 namespace {
 
-constexpr size_t kAhead = 2;  // packets, with the one that is being taken
+constexpr size_t kAhead = 2;  // packets, including the one being processed
 
 bool ReadOne(Reader* reader, PacketRead* one) {
   if (reader->Read(&one->packet) != Reader::Next::kPacket) return false;
@@ -21,8 +21,7 @@ bool ReadOne(Reader* reader, PacketRead* one) {
   return true;
 }
 
-// The thread that reads. Packets lie in a ring: the reader writes no more than kAhead behind what
-// was taken.
+// The reading thread. Packets are in a ring buffer, and at most kAhead are not processed yet.
 class Ahead {
  public:
   explicit Ahead(Reader* reader) : reader_(*reader), thread_([this] { Run(); }) {}
@@ -37,7 +36,7 @@ class Ahead {
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;
 
-  // Until the next call; nullptr: there are no more.
+  // Valid until the next call; nullptr at the end.
   const PacketRead* Next() {
     std::unique_lock lock(mutex_);
     if (any_taken_) ++taken_;
@@ -68,7 +67,7 @@ class Ahead {
     failure_ = failure, ended_ = true;
     changed_.notify_all();
   }
-  // For room; false: nobody wants more.
+  // Waits for a free slot. Returns false if no more packets are wanted.
   bool Wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return read_ < taken_ + most_ || stopped_; });
@@ -80,10 +79,10 @@ class Ahead {
   std::condition_variable changed_;
   std::array<PacketRead, kAhead> ring_;
   uint64_t read_ = 0, taken_ = 0;  // packets
-  size_t most_ = kAhead;           // that may be there: the columns of a large one go with the next
+  size_t most_ = kAhead;           // at a time; 1 after a large one, whose columns are not kept
   bool any_taken_ = false, ended_ = false, stopped_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // the last member, because it uses the others
 };
 
 void TakeEach(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
@@ -102,7 +101,7 @@ void TakeEach(Reader* reader, size_t threads, const std::function<bool(const Pac
     try {
       ahead = std::make_unique<Ahead>(reader);
     } catch (const std::system_error&) {
-      alone = true;  // no more threads for this process
+      alone = true;  // the process may not start more threads
       continue;
     }
     const PacketRead* next = ahead->Next();
@@ -116,7 +115,7 @@ void TakeEach(Reader* reader, size_t threads, const std::function<bool(const Pac
 void EachPacket(Reader* reader, size_t threads, const std::function<bool(const PacketRead&)>& take,
                 uint64_t ahead_from_bytes) {
   TakeEach(reader, threads, take, ahead_from_bytes);
-  reader->KeepColumns(1);  // memory for what is made of the rows now
+  reader->KeepColumns(1);  // its memory is used for the converted rows now
 }
 
 }  // namespace acceltrace::stream

@@ -20,7 +20,7 @@ namespace {
 
 using proto::Packet;
 
-// Commands of some batches, one of them very large and one damaged.
+// Creates a trace with batches of commands, one of them very large and one damaged.
 std::string Trace() {
   PacketEncoder encoder;
   std::string bytes;
@@ -46,9 +46,9 @@ struct All {
   bool operator==(const All&) const = default;
 };
 
-// most: packets that are taken.
+// most: number of packets after which reading stops.
 All Read(const std::string& path, size_t threads, uint64_t from, size_t most = 1000) {
-  auto reader = Reader::Open(path);  // whose bytes do not stay
+  auto reader = Reader::Open(path);  // the bytes of files do not stay in memory
   REQUIRE(reader.ok());
   All all;
   EachPacket(
@@ -79,7 +79,7 @@ TEST_CASE("packets that are read ahead are those that are read one by one") {
   const test::TemporaryFile file(Trace());
   const std::string& trace = file.path();
   const All alone = Read(trace, 1, 0);
-  CHECK(alone.sums.size() == 60);  // one is damaged, and there is the footer
+  CHECK(alone.sums.size() == 60);  // one is damaged, and the footer counts
   for (const uint64_t from : {0, 5'000, 200'000, 100'000'000}) {
     for (int times = 0; times < 5; ++times) CHECK(Read(trace, 2, from) == alone);
   }
@@ -116,7 +116,7 @@ TEST_CASE("a file can be read once more, a stream cannot") {
 
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  const std::string some = Trace().substr(0, 4000);  // of what fits into a pipe
+  const std::string some = Trace().substr(0, 4000);  // few enough to fit into a pipe
   REQUIRE(write(ends[1], some.data(), some.size()) == static_cast<ssize_t>(some.size()));
   close(ends[1]);
   auto piped = OpenDescriptor(ends[0], "a pipe");

@@ -19,16 +19,16 @@ namespace acceltrace::stream {
 namespace {
 
 constexpr size_t kMaxGaps = 1000;
-// A file without a sync mark in its first part is taken for something else.
+// A file without a sync mark in its first part is considered something else.
 constexpr size_t kProbeBytes = size_t{1} << 20;
 constexpr size_t kScanBytes = size_t{64} << 10;
 // Longest frame header before the sync field: tag and length.
 constexpr size_t kMaxHeaderBytes = 1 + kMaxLengthBytes;
-// Checksums computed for marks that turn out not to start a packet. Damage costs
-// at most one for each damaged packet; only a file made to waste time costs more.
+// Limits on checksums that are computed for marks that turn out not to start a packet. Damage costs
+// at most one for each damaged packet, so that only a malicious file exceeds them.
 constexpr uint64_t kWasteBytes = uint64_t{64} << 20;
 constexpr uint64_t kWasteFactor = 4;
-// Packets that are remembered until the footer; an index of so many may have been cut short.
+// Packets that are remembered until the footer; a larger index may have been truncated.
 constexpr size_t kMaxRemembered = 500'000;
 constexpr size_t kMinFullIndex = 450'000;
 constexpr size_t kMaxTimes = size_t{1} << 22;
@@ -69,7 +69,7 @@ class PacketReader : public Reader {
   Next Read(proto::Packet* packet) override {
     if (first_) {
       *packet = *std::move(first_);
-      first_.reset();  // written_rows_ is still of it
+      first_.reset();  // written_rows_ still belongs to it
       return Next::kPacket;
     }
     PacketDecoder& decoder = NextDecoder();
@@ -100,7 +100,7 @@ class PacketReader : public Reader {
   }
 
   size_t KeepColumns(size_t reads) override {
-    // The rows of the packet that Start() has read are still to be given.
+    // The rows of the packet that Start() has read are still to be returned.
     if (!first_) decoders_.clear(), rows_ = nullptr;
     while (decoders_.size() < reads) decoders_.push_back(std::make_unique<PacketDecoder>());
     reads_ = 0, large_ = false;
@@ -124,8 +124,8 @@ class PacketReader : public Reader {
   const ReadStats& stats() const override { return stats_; }
 
  private:
-  // The decoder of the next packet: they take turns, so that rows stay for as many reads. What a
-  // large packet took is not kept for several.
+  // Returns the decoder of the next packet. Decoders alternate, so that rows stay valid for as many
+  // reads. The memory of a large packet is not kept several times.
   PacketDecoder& NextDecoder() {
     std::unique_ptr<PacketDecoder>& last = decoders_[reads_ % decoders_.size()];
     if (decoders_.size() > 1 && large_) last = std::make_unique<PacketDecoder>();
@@ -150,7 +150,7 @@ class PacketReader : public Reader {
     AddGap(*std::exchange(damage_, std::nullopt));
   }
 
-  // Returns whether the content of a parsed packet is sound.
+  // Returns true if the content of a parsed packet is valid.
   bool Decode(const Frame& frame, PacketDecoder* decoder, proto::Packet* packet) {
     if (raw_ && (packet->has_packed() || packet->has_packed_block() || packet->has_block())) {
       written_rows_ = packet->has_block() ? packet->block().rows() : packet->packed_block().rows();
@@ -158,7 +158,7 @@ class PacketReader : public Reader {
     }
     const size_t worth_bytes = PacketDecoder::WorthOf(*packet, frame.packet.size());
     stats_.worth_bytes += worth_bytes;
-    // A block says itself when its rows were; the decoder compares that with the rows.
+    // A block contains the times of its rows; the decoder compares them with the rows.
     const bool block = packet->has_block() || packet->has_packed_block();
     PacketTimes times = keep_times_ && block ? TimesOf(*packet) : PacketTimes();
     if (!decoder->Decode(worth_bytes, packet).ok()) return false;
@@ -171,12 +171,12 @@ class PacketReader : public Reader {
     return true;
   }
 
-  // The frame is sound; true if its content is too.
+  // Takes a packet with a valid frame. Returns true if its content is valid, too.
   bool Take(const Frame& frame, PacketDecoder* decoder, proto::Packet* packet) {
     const bool late = frame.sequence < expected_sequence_;
     const uint64_t missing = late ? 0 : frame.sequence - expected_sequence_;
     if (damage_) {
-      // A length that reached beyond the end, but the stream went on.
+      // The length pointed beyond the end, but the stream continued.
       if (damage_->reason == "truncated") damage_->reason = "malformed";
       CloseDamage(missing);
     } else if (missing > 0) {
@@ -228,8 +228,8 @@ class PacketReader : public Reader {
     if (stats_.index_differences++ == 0) stats_.index_note = what;
   }
 
-  // A footer, or a part of the index before it, against what was read since the last such part.
-  // Where bytes are missing, that is reported already.
+  // Compares a footer, or a part of the index before it, with what was read since the last such
+  // part. If bytes are missing, that is reported already.
   void CheckIndex(const proto::Footer& footer) {
     const size_t listed = static_cast<size_t>(footer.offset_delta_size());
     const uint64_t earlier = std::exchange(earlier_packets_, earlier_packets_ + listed);
@@ -254,7 +254,7 @@ class PacketReader : public Reader {
                   std::to_string(seen_[i].offset));
         return;
       }
-      // Of a kind that this version does not know nothing else can be said.
+      // For kinds that this version does not know, nothing else can be compared.
       if (seen_[i].body != 0 && ColumnAt(footer.body(), i) != seen_[i].body) {
         NoteIndex(packet + " was of another kind");
       } else if (footer.checksum_size() > row && footer.checksum(row) != seen_[i].checksum) {
@@ -271,7 +271,7 @@ class PacketReader : public Reader {
     return field == nullptr ? "of an unknown kind" : field->name();
   }
 
-  // Stands at bytes that are no packet: moves on to the next one, or to the end.
+  // At bytes that are not a packet: moves to the next packet or to the end.
   void SkipDamage(const char* reason, size_t wasted_bytes) {
     if (!damage_) damage_ = Gap{stats_.bytes, 0, 0, reason};
     wasted_bytes_ += wasted_bytes;
@@ -305,7 +305,7 @@ class PacketReader : public Reader {
     }
   }
 
-  // Where the frame header of a sync field at `mark` may start, not before `from`.
+  // Returns where the frame header of a sync field at `mark` may start, not before `from`.
   std::optional<size_t> HeaderBefore(size_t mark, size_t from) {
     const std::string_view bytes = source_->Peek(mark);
     for (size_t length_bytes = 1; length_bytes <= kMaxLengthBytes; ++length_bytes) {
@@ -346,13 +346,13 @@ class PacketReader : public Reader {
   std::unique_ptr<Source> source_;
   std::string name_;
   bool raw_;
-  std::vector<std::unique_ptr<PacketDecoder>> decoders_;  // as many as KeepColumns() asked for
+  std::vector<std::unique_ptr<PacketDecoder>> decoders_;  // as many as KeepColumns() requested
   size_t reads_ = 0;
-  bool large_ = false;  // the last packet was
+  bool large_ = false;  // true if the last packet was
   bool keep_times_ = false;
   const TableRows* rows_ = nullptr;  // of the last packet
   std::vector<Seen> seen_;           // since the last part of the index
-  uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // of its parts so far
+  uint64_t earlier_offset_ = 0, earlier_packets_ = 0, indexed_events_ = 0;  // from its parts so far
   ReadStats stats_;
   std::optional<proto::Packet> first_;
   std::optional<Gap> damage_;  // being skipped

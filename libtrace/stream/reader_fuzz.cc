@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader on arbitrary bytes: no crash, no gap outside the input, every byte
-// accounted for. Once as they come, once as the content of a packet whose frame
-// is right, as the checksum would keep the fuzzer out of the validation. Rows are the
-// same for how many reads ever they are kept, and those of their batch.
+// Runs the reader on arbitrary bytes: no crash, no gap outside the input, every byte accounted for.
+// Runs once on the bytes as they are, and once on them as the content of a packet with a valid
+// frame, because otherwise the checksum would keep the fuzzer out of the validation. The rows must
+// be the same for any number of reads that they are kept, and the same as those of their batch.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -53,7 +53,7 @@ void CompareRows(acceltrace::stream::TableRows a, acceltrace::stream::TableRows 
   }
 }
 
-// A batch that is made of rows has the same rows.
+// A batch made from rows must have the same rows.
 void CheckBatch(const acceltrace::stream::TableRows& rows, acceltrace::proto::Packet packet) {
   acceltrace::stream::FillBatch(&rows, &packet);
   if (acceltrace::stream::Rows(packet) != rows.rows()) return;  // its first column was all zeros
@@ -97,7 +97,7 @@ std::string Framed(std::string_view body, char sequence) {
   return frame + packet;
 }
 
-// Empty accounts: the first packet is read before anybody asks for columns.
+// Empty accounts, because the first packet is read before columns can be requested.
 constexpr std::string_view kFirst("\x9a\x01\x00", 3);
 
 }  // namespace

@@ -43,7 +43,7 @@ Outcome Drain(Result<std::unique_ptr<Reader>> reader) {
 
 Outcome ReadAll(std::string_view bytes) { return Drain(Reader::FromMemory(bytes)); }
 
-// Where each frame starts, and the end.
+// Returns where each frame starts, and the end.
 std::vector<size_t> Boundaries(std::string_view bytes) {
   std::vector<size_t> boundaries{0};
   while (boundaries.back() < bytes.size()) {
@@ -64,7 +64,7 @@ class TempDir {
   std::string File() const { return path_ + "/file"; }
 
  private:
-  std::string path_ = "/tmp/stream-test-" + std::string(6, 'X');  // what mkdtemp replaces
+  std::string path_ = "/tmp/stream-test-" + std::string(6, 'X');  // replaced by mkdtemp
 };
 
 }  // namespace
@@ -147,7 +147,7 @@ TEST_CASE("reading goes on after garbage of any length") {
   const std::vector<size_t> boundaries = Boundaries(bytes);
   for (size_t length : {1, 2, 13, 22, 5000, 65536, 200'000, 3'000'000}) {
     CAPTURE(length);
-    // Full of sync marks that start nothing, and of tags.
+    // Sync marks and tags that do not start a packet.
     std::string garbage;
     while (garbage.size() < length) garbage.append("\x0a\x40").append(kSyncField).append("\x0a");
     garbage.resize(length);
@@ -196,7 +196,7 @@ TEST_CASE("a file and a memory block read alike") {
   std::vector<proto::Packet> packets = SamplePackets();
   packets[0].mutable_info()->set_host(std::string(3'000'000, 'h'));
   std::string bytes = Encode(packets);
-  bytes[bytes.size() / 2] ^= 1;  // within the large packet: a long scan follows
+  bytes[bytes.size() / 2] ^= 1;  // within the large packet, so that a long scan follows
   std::ofstream(dir.File()).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   const Outcome from_file = Drain(Reader::Open(dir.File()));
   const Outcome from_memory = ReadAll(bytes);
@@ -233,12 +233,12 @@ TEST_CASE("a socket delivers packets as they come") {
 }
 
 TEST_CASE("a file made to waste time ends soon") {
-  // Each mark claims a megabyte whose checksum must be computed to refuse it.
+  // Each mark claims a megabyte, whose checksum must be computed to reject it.
   std::string unit("\x0a");
   AppendVarint(1 << 20, &unit);
   unit.append(kSyncField).append("\x10\x01");
   std::string bytes = Encode(SamplePackets(), false);
-  // The claimed end of each packet falls on a checksum tag.
+  // The claimed end of each packet is at a checksum tag.
   while (unit.size() < 32) unit.push_back('x');
   const size_t trailer = ((1 << 20) + 4 - kTrailerBytes) % unit.size();
   REQUIRE(trailer + kCrcTag.size() <= unit.size());
@@ -262,7 +262,7 @@ TEST_CASE("times that stand alone are as limited as columns of them") {
     CHECK_FALSE(is_sound([&](auto* p) { p->mutable_accounts()->set_whole_since_ns(bad_ns); }));
     CHECK_FALSE(is_sound(
         [&](auto* p) { p->mutable_losses()->add_hop(1), p->mutable_losses()->add_first(bad_ns); }));
-    // The ticks of a device may be any.
+    // The ticks of a device may have any value.
     CHECK(is_sound([&](auto* p) {
       p->mutable_losses()->add_hop(1), p->mutable_losses()->add_first(bad_ns);
       p->mutable_losses()->add_in_ticks(1);

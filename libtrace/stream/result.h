@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors as values. A Status is either fine or a message that says
-// what was wrong and what to do about it; a Result<T> carries a T or a Status.
+// Errors as values. A Status is either fine or a message that says what was wrong and what to do
+// about it; a Result<T> holds a T or a Status.
 #ifndef LIBTRACE_STREAM_RESULT_H_
 #define LIBTRACE_STREAM_RESULT_H_
 
@@ -44,7 +44,7 @@ class [[nodiscard]] Result {
   const Status& status() const { return status_; }
   const std::string& message() const { return status_.message(); }
 
-  // Only when ok().
+  // Must only be called if ok().
   T& value() & { return *value_; }
   const T& value() const& { return *value_; }
   T&& value() && { return *std::move(value_); }

@@ -131,7 +131,7 @@ Status RowDecoder::DecodeBlock(Packet* packet) {
   for (int column = 0; column < static_cast<int>(BlockColumns::kKnown); ++column) {
     if (block_.has(column)) rows_.Set(column, block_.of(column));
   }
-  // Where a block has no record numbers all of them are zero; a batch without them has none.
+  // A block without record numbers means that all are zero; a batch without them has none.
   if (!rows_.has(Block::COLUMN_RECORD)) rows_.Set(Block::COLUMN_RECORD, {});
   return {};
 }
@@ -179,7 +179,7 @@ Status RowDecoder::DecodeBatch(size_t worth_bytes, const Packet& packet) {
   return {};
 }
 
-// What each row must be, whichever packet it came in.
+// Checks what must hold for each row of any packet.
 Status RowDecoder::Check(uint32_t body) const {
   switch (body) {
     case Packet::kCommands:

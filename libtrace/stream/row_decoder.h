@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way from a packet to rows of commands, device jobs, host events and API calls. Internal.
+// Converts packets to rows of commands, device jobs, host events and API calls. Internal.
 #ifndef LIBTRACE_STREAM_ROW_DECODER_H_
 #define LIBTRACE_STREAM_ROW_DECODER_H_
 
@@ -20,21 +20,21 @@ namespace acceltrace::stream {
 
 class RowDecoder {
  public:
-  // Whether the packet's body is rows of such a table: a block, packed or not, or a batch, which
-  // earlier versions wrote for each of the tables and which host events still come in.
+  // Returns true if the body of the packet is rows of one of these tables: a block, packed or not,
+  // or a batch. Earlier versions wrote batches for all of the tables, this one only for host
+  // events.
   static bool Knows(const proto::Packet& packet);
 
-  // From the next block on decodes no other columns than these, by their numbers in blocks, and
-  // those that they refer to. Host jobs and waits need all of theirs.
+  // From the next block on, only decodes these columns, by their numbers in blocks, and those that
+  // they refer to. Host jobs and waits need all of their columns.
   void Only(std::vector<int> columns) { block_.Only(std::move(columns)); }
 
-  // Checks the rows and decodes them. A block in *packet becomes an empty batch with its device; a
-  // batch stays. worth_bytes: what the packet counts for when its rows
-  // are compared with its size (kPackedWorth).
+  // Checks and decodes the rows. A block in *packet becomes an empty batch with its device; a batch
+  // stays. worth_bytes: the size of the packet that limits its number of rows (kPackedWorth).
   Status Decode(size_t worth_bytes, proto::Packet* packet);
-  // The rows of the last packet, until the next.
+  // The rows of the last packet, valid until the next one.
   const TableRows& rows() const { return rows_; }
-  // How many rows it was written with: a row of host jobs is up to five events.
+  // The number of rows it was written with: a row of host jobs is up to five events.
   uint64_t written_rows() const { return written_rows_; }
 
  private:
@@ -48,7 +48,7 @@ class RowDecoder {
   HostEventRows host_;
   TableRows rows_;
   uint64_t written_rows_ = 0;
-  // The columns of a batch; they keep their memory for the next.
+  // Columns of a batch, whose memory is reused for the next one.
   std::deque<std::vector<uint64_t>> wide_;
   size_t wides_ = 0;
 };

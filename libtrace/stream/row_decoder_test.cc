@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of blocks, and those of the batches that say the same.
+// Compares the rows of blocks with those of batches of the same content.
 #include "libtrace/stream/row_decoder.h"
 
 #include <iterator>
@@ -28,7 +28,7 @@ constexpr size_t kWorth = size_t{1} << 20;
 
 using Values = std::map<int, std::vector<uint64_t>>;
 
-// *all: the values of its columns.
+// *all: receives the values of its columns.
 Packet BlockOf(uint32_t table, const std::vector<int>& columns, size_t rows,
                std::mt19937_64& random, int stalls, Values* all) {
   Packet packet;
@@ -70,13 +70,13 @@ void RequireValues(const TableRows& rows, size_t count, const Values& all) {
     rows.Read(column, wide.data()), rows.Read(column, narrow.data());
     for (size_t row = 0; row < count; ++row) {
       REQUIRE(narrow[row] == static_cast<uint32_t>(values[row]));
-      // A batch has 32 bits of some columns.
+      // A batch only has 32 bits of some columns.
       if (wide[row] != narrow[row]) REQUIRE(wide[row] == values[row]);
     }
   }
 }
 
-// Of a block, not packed or packed, and of its batch.
+// Compares a block, packed or not, with its batch.
 void RequireAlike(Packet packet, bool packed, const Values& all) {
   const size_t count = packet.block().rows(), stalls = packet.block().stalls();
   const uint32_t device = packet.block().device();
@@ -96,7 +96,7 @@ void RequireAlike(Packet packet, bool packed, const Values& all) {
     REQUIRE(packing.Pack(rows, &block));
     packet = smaller;
   }
-  static RowDecoder decoder;  // as a reader has it: its memory is used again
+  static RowDecoder decoder;  // reused as in a reader
   REQUIRE(RowDecoder::Knows(packet));
   REQUIRE(decoder.Decode(kWorth, &packet).ok());
   CHECK(decoder.written_rows() == count);
@@ -138,7 +138,7 @@ TEST_CASE("rows of a block are those of its batch") {
   }
 }
 
-// A block of columns in every mode that blocks have, and what docs/stream.md says that they are.
+// A block of columns in every mode of blocks, and the values that docs/stream.md defines for them.
 struct Described {
   Block block;
   std::map<int, std::vector<uint64_t>> values;

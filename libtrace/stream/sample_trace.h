@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tiny trace with one packet of most kinds, for this folder's tests and the
-// fuzzer's corpus. For tests only.
+// A tiny trace with one packet of most kinds, for this folder's tests and the fuzzer's corpus.
 #ifndef LIBTRACE_STREAM_SAMPLE_TRACE_H_
 #define LIBTRACE_STREAM_SAMPLE_TRACE_H_
 

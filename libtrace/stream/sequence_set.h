@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which sequence numbers have been seen. Internal.
+// The set of sequence numbers seen so far. Internal.
 #ifndef LIBTRACE_STREAM_SEQUENCE_SET_H_
 #define LIBTRACE_STREAM_SEQUENCE_SET_H_
 
@@ -10,10 +10,10 @@
 
 namespace acceltrace::stream {
 
-// Runs of numbers: one entry for an undamaged stream, at most one for each packet.
+// Stores intervals: one for an undamaged stream, at most one for each packet.
 class SequenceSet {
  public:
-  // False if the number was there before.
+  // Returns false if the number was already there.
   bool Add(uint64_t number) {
     auto next = runs_.upper_bound(number);
     if (next != runs_.begin()) {
@@ -38,7 +38,7 @@ class SequenceSet {
     return true;
   }
 
-  // Numbers from 1 up to the highest one seen that are not there.
+  // Returns how many numbers from 1 to the highest one are not in the set.
   uint64_t Missing() const {
     uint64_t missing = 0, expected = 1;
     for (const auto& [first, last] : runs_) {
@@ -49,7 +49,7 @@ class SequenceSet {
   }
 
  private:
-  std::map<uint64_t, uint64_t> runs_;  // first to last
+  std::map<uint64_t, uint64_t> runs_;  // first to last of each interval
 };
 
 }  // namespace acceltrace::stream

@@ -18,9 +18,9 @@ namespace acceltrace::stream {
 
 namespace {
 
-constexpr size_t kFirstBytes = size_t{1} << 20;  // of a buffer
-// So much more than is wanted is read: of small packets many at once, and of large ones little, as
-// it is moved before the next read.
+constexpr size_t kFirstBytes = size_t{1} << 20;  // initial size of the buffer
+// Reads this much more than requested: much after small packets, to read many at once, and little
+// after large ones, because it is moved before the next read.
 constexpr size_t kLarge = size_t{64} << 10;
 constexpr size_t kBehindSmall = kLarge, kBehindLarge = size_t{4} << 10;
 
@@ -83,7 +83,7 @@ class FdSource : public Source {
       std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
       end_ -= begin_, begin_ = 0;
     }
-    // The buffer grows as data comes: a length that lies does not cost its memory.
+    // The buffer grows as data arrives: a wrong length does not cost its memory.
     if (end_ == size_) {
       const size_t size = std::max(kFirstBytes, std::min(2 * size_, most));
       auto bytes = std::make_unique_for_overwrite<char[]>(size);
@@ -102,10 +102,10 @@ class FdSource : public Source {
   }
 
   FileDescriptor fd_;
-  off_t first_ = -1;  // of a file: where its bytes begin
+  off_t first_ = -1;  // for files: where the stream begins
   size_t size_ = 0;   // of the buffer
   std::unique_ptr<char[]> bytes_;
-  size_t begin_ = 0, end_ = 0;  // of what was not consumed, in the buffer
+  size_t begin_ = 0, end_ = 0;  // range of unconsumed bytes in the buffer
   bool ended_ = false;
   std::string error_;
 };

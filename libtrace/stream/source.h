@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a reader's bytes come from. Internal.
+// The sources of a reader's bytes. Internal.
 #ifndef LIBTRACE_STREAM_SOURCE_H_
 #define LIBTRACE_STREAM_SOURCE_H_
 
@@ -19,25 +19,25 @@ namespace acceltrace::stream {
 class Source {
  public:
   virtual ~Source() = default;
-  // The bytes from the position on: at least `want`, fewer only at the end of the
-  // input. Valid until the next call.
+  // Returns the bytes from the position on: at least `want`, or fewer at the end of the input.
+  // Valid until the next call.
   virtual std::string_view Peek(size_t want) = 0;
   virtual void Consume(size_t count) = 0;
-  // Why the input ended early, empty if it simply ended.
+  // Returns why the input ended early, or an empty string if it did not.
   virtual std::string error() const = 0;
-  // Whether its bytes can be had once more, from the first one on, and back to there.
+  // Returns true if the bytes can be read again with Rewind(), from the first one on.
   virtual bool CanRewind() const { return false; }
   virtual void Rewind() {}
 };
 
 std::unique_ptr<Source> MakeMemorySource(std::string_view bytes);
 
-// fd: not closed, must outlive the source.
+// fd: is not closed and must outlive the source.
 std::unique_ptr<Source> MakeDescriptorSource(int fd);
 
-// path: a file, "-" for standard input, or a Unix stream socket. Files are read
-// and not mapped: a file that another process cuts short while we read it would
-// end this process with SIGBUS, and sequential reads cost the same.
+// path: a file, "-" for standard input, or a Unix stream socket. Files are read and not mapped: if
+// another process truncated a mapped file, SIGBUS would end this process, and sequential reads are
+// as fast.
 Result<std::unique_ptr<Source>> OpenSource(const std::string& path);
 
 }  // namespace acceltrace::stream

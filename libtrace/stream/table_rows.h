@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of commands, device jobs, host events or API calls, by columns. Internal.
+// Columns with the rows of commands, device jobs, host events or API calls. Internal.
 //
-// Columns have the numbers that they have in blocks (proto::Block::Column), those of host events
-// the numbers of their fields in proto::HostBatch, since a row of a block is several host events.
+// Columns have the same numbers as in blocks (proto::Block::Column). Those of host events have the
+// numbers of the fields in proto::HostBatch, because a row of a block is several host events.
 #ifndef LIBTRACE_STREAM_TABLE_ROWS_H_
 #define LIBTRACE_STREAM_TABLE_ROWS_H_
 
@@ -19,14 +19,14 @@
 
 namespace acceltrace::stream {
 
-// Refers to columns that a RowDecoder holds. An absent column is zero in each row.
+// Refers to columns that a RowDecoder holds. Each row of an absent column is zero.
 class TableRows {
  public:
   static constexpr size_t kColumns = BlockColumns::kKnown;
 
   size_t rows() const { return rows_; }
   void set_rows(size_t rows) { rows_ = rows; }
-  // How many stall causes commands have columns for, from COLUMN_STALL_TICKS on.
+  // The number of stall causes for which commands have columns, from COLUMN_STALL_TICKS on.
   size_t stalls() const { return stalls_; }
   void set_stalls(size_t stalls) { stalls_ = stalls; }
 
@@ -37,7 +37,7 @@ class TableRows {
   }
   const BlockColumn& of(int column) const { return columns_[static_cast<size_t>(column)]; }
 
-  // All values of a column, truncated to T, which has 8, 4 or 1 bytes.
+  // Copies all values of a column, truncated to T, which has 8, 4 or 1 bytes.
   template <typename T>
   void Read(int column, T* out) const {
     of(column).Read(0, rows_, out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a packet as a batch, for tests and their tools: messages are easy to look into. What the
-// product reads are the rows.
+// Converts the rows of a packet to a batch, which is easier for tests and their tools to inspect
+// than the rows that the product reads.
 #ifndef LIBTRACE_STREAM_TEST_BATCHES_H_
 #define LIBTRACE_STREAM_TEST_BATCHES_H_
 
@@ -19,7 +19,7 @@
 
 namespace acceltrace::stream {
 
-// Adds the rows of a packet to its batch; columns that came in a batch are there already.
+// Adds the rows of a packet to its batch, which already has the columns that came in a batch.
 inline void FillBatch(const TableRows* rows, proto::Packet* packet) {
   using google::protobuf::FieldDescriptor;
   if (rows == nullptr) return;
@@ -53,14 +53,14 @@ inline void FillBatch(const TableRows* rows, proto::Packet* packet) {
   }
 }
 
-// As Reader::Read(), with the rows in the packet's batch.
+// Like Reader::Read(), with the rows in the packet's batch.
 inline Reader::Next ReadBatch(Reader* reader, proto::Packet* packet) {
   const Reader::Next next = reader->Read(packet);
   if (next == Reader::Next::kPacket) FillBatch(reader->columns(), packet);
   return next;
 }
 
-// The batch that a packet stands for, a block or a packed one. worth_bytes: as of PacketDecoder.
+// Converts a block or a packed packet to its batch. worth_bytes: as for PacketDecoder.
 inline Status ToBatch(proto::Packet* packet, size_t worth_bytes = size_t{1} << 30) {
   PacketDecoder decoder;
   const Status status = decoder.Decode(worth_bytes, packet);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader's half of pack.h. As in lanes.cc, the loops are written once and compiled twice.
+// The reader's counterpart of pack.h. As in lanes.cc, the loops are written once and compiled
+// twice.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -28,7 +29,7 @@ static_assert(std::endian::native == std::endian::little, "words are read as the
 #endif
 
 constexpr size_t kWord = kLanes * sizeof(uint32_t);
-// Of these whole words hold the numbers, whatever their width.
+// This many values fill whole words at any width.
 constexpr size_t kTileGroups = 32, kTile = kTileGroups * kLanes;
 
 constexpr size_t kMerged = sizeof(Bytes);
@@ -37,12 +38,12 @@ constexpr uint32_t Mask(uint32_t width) {
   return width >= 32 ? 0xffffffffu : (uint32_t{1} << width) - 1;
 }
 
-// By reference: passing vectors depends on the target.
+// By reference, because how vectors are passed depends on the target.
 UNPACK_INLINE void Load(const void* from, Words* words) {
   std::memcpy(words, from, sizeof(*words));
 }
 
-// Groups of kLanes values of 1 to 32 bits each.
+// Unpacks groups of kLanes values of 1 to 32 bits each.
 UNPACK_INLINE void GroupsBody(const char* in, size_t groups, uint32_t width, uint32_t* to) {
   const uint32_t mask = Mask(width);
   uint32_t shift = 0;
@@ -64,7 +65,7 @@ UNPACK_INLINE void GroupsBody(const char* in, size_t groups, uint32_t width, uin
   }
 }
 
-// Whole tiles of one width: where each value lies is known when this is compiled.
+// Unpacks whole tiles of one width: the place of each value is known at compile time.
 template <uint32_t kWidth>
 UNPACK_INLINE void TilesBody(const char* in, size_t tiles, uint32_t* to) {
   for (; tiles > 0; --tiles, in += kWidth * kWord, to += kTile) {
@@ -84,7 +85,7 @@ UNPACK_INLINE void TilesBody(const char* in, size_t tiles, uint32_t* to) {
   }
 }
 
-// Bytes of kPlanes planes to numbers, kMerged of each at once: bytes come in pairs, then pairs do.
+// Merges bytes of kPlanes planes to numbers, kMerged at once: bytes are paired, then pairs are.
 template <size_t kPlanes>
 UNPACK_INLINE void PlanesBody(const char* in, size_t stride, size_t merges, uint32_t* to) {
   for (size_t m = 0; m < merges; ++m, in += kMerged, to += kMerged) {
@@ -117,7 +118,7 @@ UNPACK_INLINE void SomePlanes(size_t planes, const char* in, size_t stride, size
   if constexpr (kPlanes > 1) SomePlanes<kPlanes - 1>(planes, in, stride, merges, to);
 }
 
-// Numbers are the upper halves of values whose lower ones are there.
+// Adds numbers as the upper halves of values whose lower halves are there.
 UNPACK_INLINE void RaiseBody(const uint32_t* from, size_t groups, uint64_t* to) {
   for (size_t h = 0; h < 2 * groups; ++h, from += 4, to += 4) {
     Half half;
@@ -140,7 +141,7 @@ UNPACK_INLINE void SumBody(uint32_t* values, size_t groups, uint32_t step, uint3
     x += __builtin_shufflevector(x, zero, 8, 8, 8, 8, 3, 3, 3, 3);
     const Words all = x + sum;
     std::memcpy(values, &all, sizeof(all));
-    // Only this waits for the group before.
+    // Only this depends on the previous group.
     sum += __builtin_shufflevector(x, x, 7, 7, 7, 7, 7, 7, 7, 7);
   }
 }
@@ -155,7 +156,7 @@ UNPACK_INLINE void AddBody(const uint32_t* from, size_t groups, uint32_t* to) {
 }
 
 using Tiles = void (*)(const char*, size_t, uint32_t*);
-constexpr uint32_t kTileWidths = 16;  // wider ones are few
+constexpr uint32_t kTileWidths = 16;  // larger widths are rare
 
 struct UnpackOps {
   std::array<Tiles, kTileWidths + 1> tiles;  // by width
@@ -213,7 +214,7 @@ const UnpackOps& Ops() {
   return kBaseline;
 }
 
-// Numbers of 32 bits to values, or to the upper halves of those that are there.
+// Converts 32-bit numbers to values, or to the upper halves of existing ones.
 void Spread(bool high, const uint32_t* numbers, size_t count, uint64_t* values) {
   if (!high) {
     return FromNumbers(reinterpret_cast<const uint8_t*>(numbers), count, 0, sizeof(*numbers),
@@ -224,7 +225,7 @@ void Spread(bool high, const uint32_t* numbers, size_t count, uint64_t* values) 
   for (size_t i = groups * kLanes; i < count; ++i) values[i] += uint64_t{numbers[i]} << 32;
 }
 
-// From the planes of `count` numbers: these are `stride` bytes apart.
+// Merges the planes of `count` numbers, which are `stride` bytes apart.
 void Merge(const char* in, size_t planes, size_t stride, size_t count, uint32_t* to) {
   const size_t merges = count / kMerged;
   Ops().planes(in, planes, stride, merges, to);

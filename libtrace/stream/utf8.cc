@@ -50,7 +50,7 @@ size_t Utf8CharBytes(std::string_view bytes) {
   for (size_t i = 1; i < length; ++i) {
     if ((at(i) & 0xc0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  // Overlong forms, surrogates, and characters beyond U+10FFFF.
   if ((at(0) == 0xe0 && at(1) < 0xa0) || (at(0) == 0xed && at(1) >= 0xa0) ||
       (at(0) == 0xf0 && at(1) < 0x90) || (at(0) == 0xf4 && at(1) >= 0x90)) {
     return 0;
@@ -95,8 +95,8 @@ std::string ToUtf8(std::string_view bytes) {
 }
 
 std::string Printable(std::string_view text) {
-  // Controls; marks, embeddings and isolates of a direction; ends of lines and paragraphs;
-  // annotations; tags; and what is no character.
+  // Controls; direction marks, embeddings and isolates; ends of lines and paragraphs; annotations;
+  // tags; and non-characters.
   constexpr std::pair<char32_t, char32_t> kUnsafe[] = {{0, 0x1f},
                                                        {0x7f, 0x9f},
                                                        {0x61c, 0x61c},

@@ -16,7 +16,7 @@ using google::protobuf::Message;
 using google::protobuf::RepeatedField;
 using proto::Packet;
 
-// Of one event of the tracer: more than a second is nonsense.
+// Limit for one event of the tracer: more than a second is implausible.
 constexpr uint64_t kMaxCostPs = 1'000'000'000'000;
 
 Status Bad(const char* what) { return Status::Error(std::string("invalid packet: ") + what); }
@@ -43,7 +43,7 @@ bool AllAtMost(const RepeatedField<T>& column, T limit) {
 
 bool AreFlags(const RepeatedField<uint32_t>& column) { return AllAtMost(column, 1u); }
 
-// Each host time of the column, and what `after` adds to it, within [0, kMaxTimeNs].
+// Returns true if each host time of the column is within [0, kMaxTimeNs].
 bool AreTimes(const RepeatedField<int64_t>& deltas) {
   DeltaDecoder times(deltas);
   for (int i = 0; i < deltas.size(); ++i) {
@@ -54,7 +54,7 @@ bool AreTimes(const RepeatedField<int64_t>& deltas) {
 }
 
 bool IsTime(int64_t ns) { return ns >= 0 && ns <= kMaxTimeNs; }
-// To be added to a time.
+// For values that are added to a time.
 bool IsOffset(int64_t ns) { return ns >= -kMaxTimeNs && ns <= kMaxTimeNs; }
 
 bool AreDurations(const RepeatedField<uint64_t>& column) {
@@ -84,7 +84,7 @@ Status CheckInfo(const proto::TraceInfo& info) {
   return {};
 }
 
-// Every row of a device's tables shows its names.
+// The names are limited because every row of a device's tables shows them.
 Status CheckDeviceNames(const proto::Device& device) {
   const proto::Pci& pci = device.pci();
   bool fine =
@@ -152,7 +152,7 @@ Status CheckCounters(const proto::CounterBatch& batch, size_t rows, size_t bytes
   if (values != 0 && values != rows * static_cast<size_t>(batch.counter_size())) {
     return Bad("counter values do not fill their rows");
   }
-  // Values that are not there are zeros: a few rows of a device that was never used.
+  // Absent values are zeros; an unused device has a few rows of them.
   constexpr size_t kFreeCells = 1024;
   if (values == 0 && rows * static_cast<size_t>(batch.counter_size()) > kFreeCells + 2 * bytes) {
     return Bad("counters without values");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version of all of acceltrace: programs, traces, package.
+// The version of acceltrace as a whole: programs, traces, package.
 #ifndef LIBTRACE_STREAM_VERSION_H_
 #define LIBTRACE_STREAM_VERSION_H_
 

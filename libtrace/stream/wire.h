@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a serialised message, one after the other. Internal.
+// Reads the fields of a serialised message in order. Internal.
 #ifndef LIBTRACE_STREAM_WIRE_H_
 #define LIBTRACE_STREAM_WIRE_H_
 
@@ -12,7 +12,7 @@
 
 namespace acceltrace::stream {
 
-// Not ParseVarint(): protobuf takes longer forms as well.
+// Differs from ParseVarint() in that it accepts longer forms, as protobuf does.
 inline bool TakeNumber(std::string_view* bytes, uint64_t* value) {
   *value = 0;
   for (uint32_t shift = 0; shift < 70 && !bytes->empty(); shift += 7) {
@@ -26,14 +26,14 @@ inline bool TakeNumber(std::string_view* bytes, uint64_t* value) {
 
 struct WireField {
   uint64_t tag = 0;
-  uint64_t value = 0;               // of a number
-  std::string_view whole, content;  // with its tag; of what has a length
+  uint64_t value = 0;               // for a number
+  std::string_view whole, content;  // with its tag; without it, for fields with a length
   uint64_t number() const { return tag >> 3; }
   bool is_number() const { return (tag & 7) == 0; }
   bool has_length() const { return (tag & 7) == 2; }
 };
 
-// False: there is none that is sound.
+// Returns false if there is no valid field.
 inline bool TakeField(std::string_view* bytes, WireField* field) {
   const char* const begin = bytes->data();
   uint64_t length = 0;

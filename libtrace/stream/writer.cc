@@ -24,7 +24,7 @@ void AppendLittleEndian32(uint32_t value, std::string* out) {
 bool PacketEncoder::AppendFramed(proto::Packet* packet, std::string* out) {
   packet->set_sync(kSync);
   packet->set_sequence(sequence_ + 1);
-  packet->clear_crc32c();  // written by hand: protobuf leaves out a checksum of zero
+  packet->clear_crc32c();  // written by hand: protobuf would omit a checksum of zero
   const size_t summed_bytes = packet->ByteSizeLong();
   const size_t packet_bytes = summed_bytes + kTrailerBytes;
   if (packet_bytes > kMaxPacketBytes) return false;

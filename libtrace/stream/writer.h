@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets to bytes.
+// Writes packets as bytes.
 #ifndef LIBTRACE_STREAM_WRITER_H_
 #define LIBTRACE_STREAM_WRITER_H_
 
@@ -14,34 +14,33 @@
 
 namespace acceltrace::stream {
 
-// Turns packets into the bytes of a stream: fills in sync, sequence and crc32c,
-// adds the length prefix, and remembers what the footer needs. It does no I/O:
-// the caller appends the bytes to a file or a socket in the order given.
-// Not thread-safe.
+// Encodes packets as the bytes of a stream: fills in sync, sequence and crc32c, adds the length
+// prefix, and collects the index. It does no I/O: the caller appends the bytes to a file or a
+// socket in the given order. Not thread-safe.
 class PacketEncoder {
  public:
-  // index_packets: other than kIndexPackets for tests.
+  // index_packets: only differs from kIndexPackets in tests.
   explicit PacketEncoder(int index_packets = kIndexPackets)
       : index_packets_(static_cast<size_t>(index_packets)) {}
 
-  // After so many packets comes a part of the index: a footer stays well below kMaxPacketBytes
-  // (an entry takes at most 60 bytes), and the writer remembers two parts.
+  // A part of the index is written after this many packets, so that a footer stays well below
+  // kMaxPacketBytes (an entry takes at most 60 bytes). The writer keeps two parts in memory.
   static constexpr int kIndexPackets = 65'536;
 
-  // Appends the framed packet to *out, and a part of the index where one is due. first_host_ns:
-  // earliest host time inside, 0 if none; events: how many rows it carries (both go to the footer).
-  // Columns of zeros are dropped from *packet and bytes that are not UTF-8 in its
-  // strings become '?', as a reader would refuse the packet otherwise.
-  // False if the packet is larger than kMaxPacketBytes (framing.h): nothing was
-  // appended, the caller has to count its events as lost.
+  // Appends the framed packet to *out, and a part of the index if one is due. first_host_ns:
+  // earliest host time inside, 0 if none; events: the number of its rows (both go to the index).
+  // Empties columns of zeros in *packet and replaces bytes that are not UTF-8 in its strings by
+  // '?', because readers refuse such packets. Returns false if the packet is larger than
+  // kMaxPacketBytes (framing.h): nothing was appended, and the caller has to count its events as
+  // lost.
   bool Append(proto::Packet* packet, int64_t first_host_ns, uint32_t events, std::string* out);
 
-  // Forgets the packets that end past this offset: the caller could not store
-  // them, and goes on writing there. Their sequence numbers stay used, so that a
-  // reader sees how many are missing. At most kIndexPackets are forgotten.
+  // Forgets the packets that end after this offset: the caller could not store them and continues
+  // to write there. Their sequence numbers stay used, so that a reader sees how many are missing.
+  // At most kIndexPackets are forgotten.
   void TruncateTo(uint64_t offset);
 
-  // A packet that will never be stored: its number stays used.
+  // Uses up the number of a packet that will never be stored.
   void Skip() { ++sequence_; }
 
   // Appends the footer packet; nothing may follow.
@@ -61,8 +60,8 @@ class PacketEncoder {
   uint64_t last_indexed_offset_ = 0;
   int64_t last_indexed_ns_ = 0;
   uint64_t total_events_ = 0;
-  proto::Footer footer_;                         // of the packets since the last part of the index
-  proto::Footer part_;                           // that part
+  proto::Footer footer_;                         // for the packets since the last part of the index
+  proto::Footer part_;                           // the last part
   std::vector<PacketTimes> times_, part_times_;  // of the packets in both
   bool has_part_ = false;
   size_t index_packets_;
