@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libtrace/analysis makes of a trace, as tables.
+// Results of libtrace/analysis as tables.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -27,7 +27,7 @@ using analysis::Ratio;
 using analysis::Span;
 using Type = PlainTable::Type;
 
-// Three columns: NAME_ns, NAME_lo_ns, NAME_hi_ns. get: the interval of a row.
+// Adds columns NAME_ns, NAME_lo_ns, NAME_hi_ns. get: the interval of a row.
 template <typename Get>
 void AddInterval(const std::string& name, Get get, TableBuilder* table) {
   table->Add(name + "_ns", Type::kInteger, [get](size_t row) { return get(row).mid_ns; });
@@ -41,7 +41,7 @@ void AddInterval(const std::string& name, Get get, TableBuilder* table) {
   });
 }
 
-// Columns of a table whose rows are structs that were computed.
+// Builds a table whose rows are computed structs.
 template <typename Row>
 class RowTable {
  public:
@@ -54,7 +54,7 @@ class RowTable {
         name, [rows = rows_, get](size_t row) -> const std::string& { return get((*rows)[row]); });
     return *this;
   }
-  // get: a number.
+  // get: returns a number.
   template <typename Get>
   RowTable& Number(std::string name, Get get) {
     using Value = decltype(get(std::declval<const Row&>()));
@@ -71,7 +71,7 @@ class RowTable {
                });
     return *this;
   }
-  // get: an optional number, or any other cell.
+  // get: returns an optional number or any other cell.
   template <typename Get>
   RowTable& Other(std::string name, Type type, Get get) {
     table_.Add(std::move(name), type,
@@ -84,7 +84,7 @@ class RowTable {
         name, [rows = rows_, get](size_t row) { return Rounded(get((*rows)[row])); }, &table_);
     return *this;
   }
-  // Likewise NAME, NAME_lo, NAME_hi.
+  // Adds NAME, NAME_lo, NAME_hi.
   template <typename Get>
   RowTable& Share(const std::string& name, Get get) {
     Number(name, [get](const Row& row) { return double{get(row).mid}; });
@@ -102,7 +102,7 @@ class RowTable {
   TableBuilder table_;
 };
 
-// The name of the device of a row.
+// Returns the device name of a row.
 template <typename Row>
 auto DeviceOf(const model::Model& model) {
   return [&model](const Row& row) -> const std::string& {
@@ -186,8 +186,7 @@ PlainTable Calls(const model::Model& model) {
       .Done();
 }
 
-// Stages of jobs, as many as are read of one column before the next: all would be larger than the
-// trace.
+// Stages of some jobs at a time: those of all jobs would be larger than the trace.
 class StageRows {
  public:
   explicit StageRows(const model::Model& model)
@@ -214,7 +213,7 @@ class StageRows {
   std::vector<analysis::JobStages> stages_;
 };
 
-// One row a job: how long each stage took, empty where an end of it was not seen.
+// One row per job with the length of each stage, or NULL if an end of it was not seen.
 PlainTable Stages(const model::Model& model) {
   using analysis::JobStages;
   const auto rows = std::make_shared<StageRows>(model);
@@ -296,7 +295,7 @@ struct UnitPart {
   Ratio share;
 };
 
-// Units, and below their stalls: one computation for both tables.
+// Units and their stalls: one computation for both tables.
 using Use = std::vector<analysis::DeviceUse>;
 
 PlainTable Units(const model::Model& model, const Lazy<Use>& use) {
@@ -426,7 +425,7 @@ PlainTable Clocks(const model::Model& model) {
       .Done();
 }
 
-// What is summed up of commands, for the tables of it.
+// Sums over commands, shared by their tables.
 struct OfCommands {
   Lazy<Use> use;
   Lazy<std::vector<analysis::OpUse>> ops;

@@ -24,7 +24,7 @@ void GapRows::Find() {
   for (uint32_t d = 0; d < activities.size(); ++d) {
     times_.emplace_back(model_.devices[d]);
     uint64_t touches = 0;
-    // Of commands, since none of it is of jobs.
+    // Marks of commands, because no jobs are included.
     const auto runs = analysis::Merged(model_, activities[d],
                                        {analysis::kDoesCompute, analysis::kDoesTransfer}, &touches);
     gaps_.reserve(gaps_.size() + runs.size());

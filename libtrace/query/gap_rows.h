@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stretches in which no unit of a device ran a command, between its first start and last end.
+// Periods in which no unit of a device ran a command, between its first start and last end.
 // Internal.
 #ifndef LIBTRACE_QUERY_GAP_ROWS_H_
 #define LIBTRACE_QUERY_GAP_ROWS_H_
@@ -15,8 +15,8 @@
 
 namespace acceltrace::query {
 
-// Found when they are asked for first. Of each the two commands are kept, and what they say is made
-// for a few at a time: there are nearly as many as commands.
+// The gaps are found on first use. Only the two commands of each gap are stored, and rows are
+// computed for a few at a time, because there are nearly as many gaps as commands.
 class GapRows {
  public:
   struct Row {
@@ -27,7 +27,7 @@ class GapRows {
 
   explicit GapRows(const model::Model& model) : model_(model) {}
   size_t size();
-  // Good until the next call.
+  // Valid until the next call.
   const Row& At(size_t gap);
 
  private:
@@ -43,7 +43,7 @@ class GapRows {
   std::vector<analysis::Durations> times_;  // by device
   std::unique_ptr<analysis::MarkCursor> begins_, ends_;
   size_t first_ = 0;
-  std::vector<Row> rows_;  // from first_ on
+  std::vector<Row> rows_;  // starting with first_
 };
 
 }  // namespace acceltrace::query

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries of a long trace, of which little is loaded, say what they say of all of it.
+// Queries of a long trace, of which little is loaded, have the same answers as with all of it.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -29,7 +29,7 @@ using stream::FileIndex;
 constexpr uint32_t kJobs = 2'000;
 constexpr int64_t kBegin = 50'000'000, kEach = 20'000;
 
-// Jobs of one or two devices that overlap, whose commands end in another order than they begin.
+// Overlapping jobs of one or two devices whose commands end in a different order.
 test::TraceBuilder Random(uint32_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
@@ -41,7 +41,7 @@ test::TraceBuilder Random(uint32_t seed) {
     builder.AddDevice(clock);
   }
   for (const uint32_t pid : {100u, 200u}) {
-    if (seed % 3 == 0) break;  // nothing has a name
+    if (seed % 3 == 0) break;  // no names
     builder.AddOpName(pid, 1, pid == 100 ? "gemm" : "copy");
     builder.AddOpName(pid, 2, "add");
   }
@@ -138,7 +138,7 @@ const char* const kSums[] = {
     "SELECT sum(bytes) FROM commands WHERE bytes < 0",
 };
 
-// Of commands whose columns alone are loaded, and of all that is.
+// Compares answers from the commands' columns alone with those from the whole trace.
 void CheckSums(const std::string& bytes) {
   const auto model = LoadAll(bytes);
   for (const char* sql : kSums) {
@@ -147,7 +147,7 @@ void CheckSums(const std::string& bytes) {
     REQUIRE(trace != nullptr);
     const auto commands = trace->LoadCommands(*NeedsOf(sql).command_fields);
     REQUIRE(commands != nullptr);
-    // Where the clock may have been set busy ticks are not known, if somebody looks at it.
+    // In the whole trace, busy ticks are not known if the clock may have been set.
     if (std::string_view(sql).find("busy") != std::string_view::npos) continue;
     CHECK(Ask(*commands, sql) == Ask(*model, sql));
   }
@@ -162,7 +162,7 @@ TEST_CASE("Sums over commands whose columns alone are loaded are those of all th
   }
 }
 
-// With blocks, as the service writes them.
+// A recording has blocks, as the service writes them.
 TEST_CASE("Sums over the commands of a recording are those of all that is loaded") {
   for (const char* path : {"tests/golden/demo.atrace", "tests/golden/step.atrace"}) {
     INFO(path);
@@ -199,7 +199,7 @@ const char* const kOfParts[] = {
     "SELECT device, memory_bytes FROM devices",
 };
 
-// How many of them took less than all of the part.
+// Returns how many queries did not need the whole part.
 size_t CheckParts(const PartialTrace& trace, uint32_t seed) {
   std::mt19937_64 random(seed);
   size_t narrowed = 0;

@@ -16,7 +16,7 @@ constexpr std::string_view kEventTables[] = {"api",      "ranges",   "host_event
                                              "jobs",     "commands", "device_events",
                                              "counters", "devices",  "processes"};
 
-// Those that depend on no clock and on no other table. `op` comes with each.
+// Columns that depend on no clock and on no other table. `op` can be read with any of them.
 constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
     {"device", CommandBatch::kDeviceFieldNumber},
     {"job", CommandBatch::kJobFieldNumber},
@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
     {"", CommandBatch::kDeviceFieldNumber},  // its rows, for count(*)
 };
 
-// Instants of the rows of a table, which lie in the row's own time.
+// Instants of the rows of a table that are within the row's own time.
 constexpr std::pair<std::string_view, std::string_view> kTimes[] = {
     {"api", "begin_ns"},       {"api", "end_ns"},          {"ranges", "begin_ns"},
     {"ranges", "end_ns"},      {"host_events", "time_ns"}, {"jobs", "submit_ns"},
@@ -47,13 +47,13 @@ constexpr std::pair<std::string_view, std::string_view> kTimes[] = {
     {"jobs", "completion_ns"}, {"commands", "fetched_ns"}, {"commands", "head_ns"},
     {"commands", "start_ns"},  {"commands", "end_ns"},     {"device_events", "time_ns"},
 };
-// What a device's clock may say otherwise where it is fitted to a part, and much more.
+// A device's clock may differ by this if it is fitted to a part; this is more than sufficient.
 constexpr int64_t kMarginNs = 1'000'000;
-// Of a query through tables without rows.
+// Limit for a query of tables without rows.
 constexpr uint64_t kSteps = 100'000;
 
 std::optional<Times> TimesOf(std::string_view sql, const Reads& reads, Database* database) {
-  // A row's number is its place in the whole.
+  // A row's number is its position in the whole table.
   if (reads.size() != 1 || reads.begin()->second.count("ROWID") != 0) return std::nullopt;
   const std::string& table = reads.begin()->first;
   std::vector<std::string_view> columns;
@@ -70,7 +70,7 @@ std::optional<Times> TimesOf(std::string_view sql, const Reads& reads, Database*
   return times;
 }
 
-// Ticks of an instant, which is so long after the one before it.
+// The fields of the ticks of each instant, which are relative to the previous one.
 constexpr std::pair<std::string_view, uint32_t> kInstants[] = {
     {"fetched", CommandBatch::kFetchedTicksDeltaFieldNumber},
     {"head", CommandBatch::kHeadTicksAfterFieldNumber},
@@ -78,7 +78,7 @@ constexpr std::pair<std::string_view, uint32_t> kInstants[] = {
     {"end", CommandBatch::kEndTicksAfterFieldNumber},
 };
 
-// False: it is none of these.
+// Returns false for other columns.
 bool AddTicks(std::string_view column, std::vector<uint32_t>* fields) {
   const bool busy = column == "busy_ticks";
   if (busy) fields->push_back(CommandBatch::kStallTicksFieldNumber);
@@ -109,7 +109,7 @@ std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
   return fields;
 }
 
-// Of jobs what the host alone says, or the device without its clock.
+// Columns of jobs that only depend on the host, or on the device without its clock.
 constexpr std::string_view kWithoutClock[] = {"",
                                               "device",
                                               "job",
@@ -135,7 +135,7 @@ constexpr std::string_view kWithoutClock[] = {"",
                                               "consumed_ns",
                                               "wait_ns",
                                               "wake_ns"};
-// What calls say of jobs.
+// Columns of jobs that depend on calls.
 constexpr std::string_view kOfCalls[] = {"pid", "tid", "api_name", "wait_api_name",
                                          "wait_correlation"};
 
@@ -150,13 +150,13 @@ void WantJobs(const std::set<std::string>& columns, model::Wanted* wanted) {
     wanted->api |= IsOneOf(column, kOfCalls);
     wanted->device_times |= !IsOneOf(column, kWithoutClock);
   }
-  // Of a job that neither side speaks of.
+  // Needed for jobs that neither side knows.
   if (wanted->commands) wanted->commands->push_back(CommandBatch::kCorrelationDeltaFieldNumber);
 }
 
 void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
   for (const std::string& column : columns) {
-    // Its name comes from the process of its job.
+    // Its name depends on the process of its job.
     wanted->api |= column == "op";
     std::vector<uint32_t> fields;
     const auto plain = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
@@ -164,7 +164,7 @@ void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
     if (plain != std::end(kPlainColumns)) {
       fields.push_back(plain->second);
     } else if (!AddTicks(column, &fields)) {
-      // On the host's clock, or a cause of stalls.
+      // A time on the host's clock, or a cause of stalls.
       if (!column.ends_with("_ns")) wanted->commands.reset();
       wanted->device_times |= column.ends_with("_ns");
       for (const auto& [instant, field] : kInstants) {
@@ -176,11 +176,11 @@ void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
   }
 }
 
-// Of tables of events.
+// Returns what tables of events need.
 std::optional<model::Wanted> WantedOf(const Reads& reads) {
   model::Wanted wanted;
   wanted.api = wanted.ranges = wanted.host = wanted.jobs = wanted.device_times = false;
-  // What says which command it is, and whether it is one.
+  // Identify a command and show if it is valid.
   wanted.commands = {CommandBatch::kFetchedTicksDeltaFieldNumber,
                      CommandBatch::kRecordDeltaFieldNumber, CommandBatch::kUnitFieldNumber,
                      CommandBatch::kJobFieldNumber, CommandBatch::kIndexFieldNumber};
@@ -202,7 +202,7 @@ std::optional<model::Wanted> WantedOf(const Reads& reads) {
   return wanted;
 }
 
-// Whoever asks for all columns of commands gets those of stalls as well.
+// Returns true if all columns of commands are read, which includes those of stalls.
 bool ReadsAll(const Reads& reads, const std::vector<const PlainTable*>& tables) {
   const auto read = reads.find("commands");
   if (read == reads.end()) return false;
@@ -214,7 +214,7 @@ bool ReadsAll(const Reads& reads, const std::vector<const PlainTable*>& tables) 
 }  // namespace
 
 Needs NeedsOf(std::string_view sql) {
-  // Which columns there are depends on the trace for stalls alone, which are none of these.
+  // Only the columns of stalls depend on the trace, and they are not accepted here.
   const model::Model nothing;
   Limits limits;
   limits.steps = kSteps;

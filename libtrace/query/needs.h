@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of a trace a query needs, by what it reads.
+// Determines from a query which parts of a trace it needs.
 #ifndef LIBTRACE_QUERY_NEEDS_H_
 #define LIBTRACE_QUERY_NEEDS_H_
 
@@ -16,20 +16,21 @@ namespace acceltrace::query {
 
 struct Needs {
   Reads reads;
-  // Rows of events alone, and nothing that depends on the whole trace: of a part of it no more
-  // than that part has to be looked at.
+  // It reads only rows of events, and nothing that depends on the whole trace: for a part of the
+  // trace, only that part has to be loaded.
   bool events = false;
-  // Of the commands' columns only those of these fields of proto::CommandBatch, and no other table.
+  // Set if it only reads commands, and only columns from these fields of proto::CommandBatch.
   std::optional<std::vector<uint32_t>> command_fields;
-  // Of all tables `api` alone.
+  // It only reads the table `api`.
   bool calls_only = false;
-  // What it takes; none: all.
+  // What has to be loaded; nullopt means all.
   std::optional<model::Wanted> wanted;
-  // Of its only table it looks at rows alone of which an instant lies here, on the host's clock.
+  // Set if it only looks at rows of one table of which an instant is in this range, on the host's
+  // clock.
   std::optional<Times> times;
 };
 
-// Of what is no query: nothing.
+// Returns an empty result for what is not a query.
 Needs NeedsOf(std::string_view sql);
 
 }  // namespace acceltrace::query

@@ -128,7 +128,7 @@ TEST_CASE("An answer is not computed for a query that does not name it") {
   model::Model model;
   const auto database = Database::Open(model, {});
   REQUIRE(database.ok());
-  // It would not see what comes after it was computed.
+  // These changes would not be seen if the tables had been computed already.
   model.begin_ns = 5, model.end_ns = 9;
   proto::Accounts::Hop* hop = model.accounts.add_hops();
   hop->set_name("late");

@@ -21,7 +21,7 @@ namespace {
 using namespace acceltrace::test;
 using State = Answer::State;
 
-// An answer as text: fields after each other, | between them; text in quotes.
+// An answer as text: fields separated by |, text in quotes.
 class Lines final : public RowSink {
  public:
   Status Begin(const std::vector<std::string>& columns) override {
@@ -54,7 +54,7 @@ std::string CellText(const Cell& cell) {
   return "null";
 }
 
-// Twelve jobs on two devices, two processes, an id that needs 64 bits.
+// Twelve jobs on two devices, two processes, and an id that needs 64 bits.
 TraceBuilder SomeJobs() {
   TraceBuilder builder;
   builder.AddDevice();
@@ -234,8 +234,8 @@ TEST_CASE("A process's control group has its container beside it") {
                   " WHERE g.container <> ''") == std::vector<std::string>{"'" + id + "'|100"});
 }
 
-// A unary plus keeps SQLite from handing a constraint down: both ways must agree, whatever the
-// column and the value are.
+// A unary plus prevents SQLite from passing a constraint on. Both ways must agree for any column
+// and value.
 TEST_CASE("Constraints that are handed down find what comparing each row finds") {
   Fixture trace;
   uint64_t compared = 0, found = 0;
@@ -256,7 +256,7 @@ TEST_CASE("Constraints that are handed down find what comparing each row finds")
           const std::string head =
               "SELECT count(*), min(rowid) FROM " + Quoted(table->name) + " WHERE ";
           const auto fast = trace.Ask(head + name + op + (*op == 'I' ? " " : "") + value);
-          // As the column compares, without being one that is handed down.
+          // The same comparison as that of the column, but not passed on.
           const std::string type = column.type == PlainTable::Type::kText   ? "TEXT"
                                    : column.type == PlainTable::Type::kReal ? "REAL"
                                                                             : "";
@@ -368,7 +368,7 @@ TEST_CASE("A trace can only be read") {
     CHECK(answer.message.find('\n') == std::string::npos);
   }
   CHECK(std::fopen("/tmp/never", "r") == nullptr);
-  // Nothing of it did anything.
+  // None of it had any effect.
   CHECK(trace.Ask("SELECT count(*) FROM jobs") == std::vector<std::string>{"12"});
   CHECK(trace.Ask("SELECT count(*) FROM sqlite_schema") == std::vector<std::string>{"0"});
 }
@@ -384,7 +384,7 @@ TEST_CASE("What a query may take is limited") {
        {endless + std::string("SELECT count(*) FROM t"),
         std::string("SELECT count(*) FROM commands a, commands b, commands c, commands d, "
                     "commands e, commands f, commands g WHERE a.work + g.work < 0"),
-        // Nothing is ever found: rows are looked at below SQLite's instructions.
+        // Nothing is ever found, so that all time is spent on rows below SQLite's instructions.
         std::string("SELECT count(*) FROM api a CROSS JOIN api b CROSS JOIN api c CROSS JOIN api d "
                     "CROSS JOIN api e CROSS JOIN api f WHERE f.bytes > a.bytes + 1000000")}) {
     const Answer answer = trace.Fails(sql);
@@ -400,7 +400,7 @@ TEST_CASE("What a query may take is limited") {
   const Answer stopped = trace.database->Run("SELECT job FROM jobs", &full);
   CHECK(stopped.state == State::kOutput);
   CHECK(stopped.message == "the pipe is full");
-  // Memory: of the process, so last of all.
+  // Memory is limited for the process, so this comes last.
   limits.steps = UINT64_MAX;
   Fixture little(SomeJobs(), limits);
   const Answer big = little.Fails(
@@ -430,7 +430,7 @@ TEST_CASE("Names from a trace are names, whatever is in them") {
         std::vector<std::string>{"1"});
 }
 
-// The first cell of an answer.
+// Returns the first cell of an answer.
 int64_t NumberOf(sqlite3* db, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   REQUIRE(sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
@@ -476,7 +476,7 @@ TEST_CASE("An SQLite file holds the tables, to the last cell") {
   const char* folder = std::getenv("TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/query_test.sqlite";
   REQUIRE(WriteTo(*model, path).ok());
-  REQUIRE(WriteTo(*model, path).ok());  // over what was there
+  REQUIRE(WriteTo(*model, path).ok());  // replaces the previous file
   sqlite3* db = nullptr;
   REQUIRE(sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
   size_t tables = 0, cells = 0;

@@ -25,7 +25,7 @@ bool Compare(const T& left, Op op, const T& right) {
   return true;
 }
 
-// What SQL cannot hold as a number is text to it: such cells are left to it.
+// Returns false for cells that SQL cannot represent as a number; SQLite compares these itself.
 bool Fits(const Cell& cell, int64_t* value) {
   if (const auto* i = std::get_if<int64_t>(&cell)) {
     *value = *i;
@@ -43,7 +43,7 @@ std::string TextOf(const Cell& cell) {
   return u == nullptr ? "" : std::to_string(*u);
 }
 
-// SQL orders nothing before numbers before text; numbers above 2^63 - 1 are text to it.
+// SQL orders NULL before numbers before text; numbers above 2^63 - 1 are text.
 bool Before(const Cell& a, const Cell& b) {
   const auto rank = [](const Cell& cell) {
     int64_t number = 0;
@@ -75,7 +75,7 @@ bool Constraint::Allows(const Cell& cell) const {
 void RowIndex::NarrowSorted(const Constraint& constraint, Rows* rows) const {
   const int64_t wanted = std::get<int64_t>(constraint.value);
   const auto& cell = table_->columns[static_cast<size_t>(constraint.column)].cell;
-  // The first row whose value is at least `value`, or above it.
+  // Returns the first row whose value is at least `value`, or above it.
   const auto first = [&](bool above) {
     size_t lo = rows->begin, hi = rows->end;
     while (lo < hi) {
@@ -122,7 +122,7 @@ const RowIndex::Column& RowIndex::IndexOf(int column) {
       key =
           index->texts.try_emplace(*text, static_cast<int64_t>(index->texts.size())).first->second;
     } else if (!Fits(found, &key)) {
-      continue;  // nothing, or text to SQL, which no number equals
+      continue;  // NULL, or text in SQL, which equals no number
     }
     found_rows.emplace_back(key, static_cast<uint32_t>(row));
   }
@@ -156,10 +156,10 @@ bool RowIndex::Lookup(const Constraint& constraint, Rows* rows) {
   return true;
 }
 
-// For each row the place of its value among the column's different values.
+// Returns for each row the rank of its value among the different values of the column.
 std::vector<uint32_t> RowIndex::RanksOf(int column) const {
   const PlainTable::Column& of = table_->columns[static_cast<size_t>(column)];
-  std::vector<uint32_t> ranks;  // first numbers of values, in the order in which they were seen
+  std::vector<uint32_t> ranks;  // first numbers of values, in the order of their first occurrence
   ranks.reserve(table_->rows());
   std::unordered_map<Cell, uint32_t> numbers;
   std::vector<Cell> values;
@@ -194,7 +194,7 @@ RowIndex::Rows RowIndex::OrderedBy(const std::vector<int>& columns) {
   if (is_new) {
     order.resize(table_->rows());
     std::iota(order.begin(), order.end(), 0u);
-    // By the last column first: a later sort keeps the order of what is equal to it.
+    // Starts with the last column: a later sort keeps the order of equal rows.
     for (auto column = columns.rbegin(); column != columns.rend(); ++column) {
       const std::vector<uint32_t> ranks = RanksOf(*column);
       std::vector<uint32_t> begins, sorted(order.size());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rows of a table fulfil constraints on its columns, and their order by columns. Internal.
+// Finds the rows of a table that satisfy constraints on its columns, and their order by columns.
+// Internal.
 //
-// A column that rises is searched; a column that is asked for one value again and again, as
-// joins do, gets an index; all else is compared row by row.
+// A sorted column is searched; a column that is searched for single values repeatedly, as by joins,
+// gets an index; everything else is compared row by row.
 #ifndef LIBTRACE_QUERY_ROW_INDEX_H_
 #define LIBTRACE_QUERY_ROW_INDEX_H_
 
@@ -35,25 +36,25 @@ class RowIndex {
  public:
   explicit RowIndex(const PlainTable* table) : table_(table), uses_(table->columns.size()) {}
 
-  // Some of the rows: those of [begin, end), or of a list.
+  // A subset of the rows: a range [begin, end), or a list.
   struct Rows {
     size_t begin = 0, end = 0;
     const std::vector<uint32_t>* list = nullptr;
     size_t At(size_t place) const { return list == nullptr ? place : (*list)[place]; }
   };
-  // A superset of the rows that fulfil all of them, in rising order.
+  // Returns a superset of the rows that satisfy all constraints, in rising order.
   Rows Narrow(const std::vector<Constraint>& constraints);
-  // All rows, ordered by these columns as SQL orders values; equal ones in rising order.
+  // Returns all rows, sorted by these columns as SQL orders values. Equal ones are in rising order.
   Rows OrderedBy(const std::vector<int>& columns);
 
  private:
-  // A column's values in order, and the row of each. Text is numbered.
+  // The sorted values of a column, and the row of each. Text is replaced by numbers.
   struct Column {
     std::vector<int64_t> values;
     std::vector<uint32_t> rows;
     std::unordered_map<std::string_view, int64_t> texts;
   };
-  // So many searches for one value cost more than an index.
+  // More searches for single values cost more than an index.
   static constexpr uint32_t kFreeSearches = 3;
 
   void NarrowSorted(const Constraint& constraint, Rows* rows) const;

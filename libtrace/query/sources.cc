@@ -10,11 +10,11 @@ using Names = std::vector<std::string_view>;
 
 struct Kind {
   const char* name;
-  const char* what;  // was not recorded
-  const char* how;   // it is
-  Names probes;      // begin so, or are called so
-  Names tables;      // hold nothing without it
-  Names sections;    // likewise of the report
+  const char* what;  // what was not recorded
+  const char* how;   // how to record it
+  Names probes;      // prefixes or names of probes
+  Names tables;      // tables that are empty without it
+  Names sections;    // sections of the report, likewise
   size_t (*rows)(const model::Model& model);
 };
 
@@ -98,7 +98,7 @@ const std::vector<Kind>& Kinds() {
 }
 
 bool IsOf(std::string_view probe, const Kind& kind) {
-  // The scheduler's and processes' tracepoints are of no driver.
+  // These tracepoints belong to the scheduler and processes, not to a driver.
   if (probe.starts_with("tp:sched_") || probe.starts_with("tp:task_")) return false;
   return std::any_of(kind.probes.begin(), kind.probes.end(), [&](std::string_view name) {
     if (name.ends_with(':')) return probe.starts_with(name);
@@ -123,7 +123,7 @@ std::vector<AbsentSource> AbsentSources(const model::Model& model) {
       attached = attached || probe.attached();
       if (reason.empty()) reason = probe.reason();
     }
-    // It was, and nothing of it happened, or none of it is in the part that was chosen.
+    // It was recorded, but there were no events, or none in the selected part.
     if (attached) continue;
     const std::string text = reason.empty()
                                  ? std::string(kind.what) + " were not recorded: " + kind.how
@@ -134,7 +134,7 @@ std::vector<AbsentSource> AbsentSources(const model::Model& model) {
 }
 
 std::string WhyEmpty(const std::vector<AbsentSource>& absent, std::string_view table) {
-  // One of several that it may come from is enough.
+  // One of several possible sources is sufficient.
   size_t kinds = 0, found = 0;
   std::string text;
   for (const Kind& kind : Kinds()) kinds += Has(kind.tables, table);

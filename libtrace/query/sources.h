@@ -2,8 +2,8 @@
 //
 // Why is a table empty?
 //
-// Nothing happened, or nobody recorded it: a table without rows does not tell which. The trace
-// says of which sources it is.
+// A table without rows does not tell if nothing happened or if nothing was recorded. The trace has
+// the sources that were recorded.
 #ifndef LIBTRACE_QUERY_SOURCES_H_
 #define LIBTRACE_QUERY_SOURCES_H_
 
@@ -15,17 +15,17 @@
 
 namespace acceltrace::query {
 
-// A source of which the trace holds nothing, since it was not recorded.
+// A source that was not recorded, so that the trace has no data of it.
 struct AbsentSource {
   std::string name;  // stable: sched, irq, ...
   std::string
-      text;  // one sentence without its full stop: what was not recorded, why, and how it is
+      text;  // one sentence without its full stop: what was not recorded, why, and how to record it
   std::vector<std::string_view> tables,
-      sections;  // what it leaves empty: of queries, of the report
+      sections;  // what is empty without it: tables of queries, sections of the report
 };
 std::vector<AbsentSource> AbsentSources(const model::Model& model);
 
-// AbsentSource::text; empty: the table has rows, or what it is of was recorded.
+// Returns AbsentSource::text, or an empty string if the table has rows or its source was recorded.
 std::string WhyEmpty(const std::vector<AbsentSource>& absent, std::string_view table);
 
 }  // namespace acceltrace::query

@@ -27,7 +27,7 @@ TEST_CASE("An empty table says which source was not recorded, and how it is") {
         "states of threads were not recorded: record with --sources sched");
   CHECK(WhyEmpty(absent, "call_stacks").find("--stacks") != std::string::npos);
   CHECK(WhyEmpty(absent, "commands").find("records of devices") != std::string::npos);
-  // The driver's tracepoints were: no job is a job that did not happen.
+  // The driver's tracepoints were recorded, so that there really were no jobs.
   CHECK(WhyEmpty(absent, "host_events").empty());
   CHECK(WhyEmpty(absent, "jobs").empty());
   CHECK(WhyEmpty(absent, "losses").empty());
@@ -38,7 +38,7 @@ TEST_CASE("A source that was recorded is not absent, one that could not be says 
     const auto model = Empty(probe, true, "");
     CHECK(WhyEmpty(AbsentSources(*model), "thread_states").empty());
   }
-  // Of processes, and no more.
+  // Only tracepoints of processes.
   const auto other = Empty("tp:sched_process_exec", true, "");
   CHECK_FALSE(WhyEmpty(AbsentSources(*other), "thread_states").empty());
   const auto refused = Empty("irq", false, "the kernel has no BPF");

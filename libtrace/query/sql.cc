@@ -14,7 +14,7 @@
 namespace acceltrace::query {
 namespace {
 
-// SQLite's own limits: what a query that people write never needs.
+// SQLite's own limits, beyond what any reasonable query needs.
 constexpr std::pair<int, int> kSqliteLimits[] = {
     {SQLITE_LIMIT_LENGTH, 4 << 20},
     {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
@@ -28,7 +28,7 @@ constexpr std::pair<int, int> kSqliteLimits[] = {
     {SQLITE_LIMIT_WORKER_THREADS, 0},
 };
 constexpr int kStepsAtOnce = 1000;
-// Longer ones are limited by their instructions as well; here nobody counts.
+// Functions that queries must not call.
 constexpr const char* kRefusedFunctions[] = {"load_extension", "fts3_tokenizer",
                                              "sqlite_rename_table"};
 
@@ -80,7 +80,7 @@ class SqliteDatabase final : public Database {
     sqlite3_hard_heap_limit64(static_cast<sqlite3_int64>(
         std::min<uint64_t>(limits_.memory_bytes, std::numeric_limits<int64_t>::max())));
     sqlite3* db = nullptr;
-    // In memory, and temporary tables too: no file is opened.
+    // Everything is in memory, including temporary tables: no file is opened.
     const int rc = sqlite3_open_v2(
         ":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_MEMORY, nullptr);
     db_.reset(db);
@@ -117,7 +117,7 @@ class SqliteDatabase final : public Database {
     reads_.clear();
     for (const auto& source : sources_) source->named = false, source->used = 0;
     if (!Parse(sql, &tail, &answer)) return std::nullopt;
-    // The authorizer is not asked about the columns of USING.
+    // The authorizer is not called for the columns of USING.
     for (const auto& source : sources_) {
       if (!source->named) continue;
       std::set<std::string>& columns = reads_[source->table.name];
@@ -141,7 +141,8 @@ class SqliteDatabase final : public Database {
         noted.columns.push_back(c);
       }
     }
-    // Each SELECT in it might look at other rows, and a join's inner table finds none here.
+    // Each SELECT might look at other rows, and the inner table of a join is not searched without
+    // rows.
     selects_ = 0;
     (*source)->noted = &noted;
     const Answer answer = Run(sql, &nowhere_);
@@ -179,7 +180,7 @@ class SqliteDatabase final : public Database {
     return {Answer::State::kBadQuery, std::move(message), false};
   }
 
-  // Of what is a query, with all that it may do before it.
+  // Prepares a single query, after checking that it is one and all that it may do.
   Statement Prepare(std::string_view sql, Answer* answer) {
     const auto refuse = [answer](std::string message) {
       *answer = BadQuery(std::move(message));
@@ -238,7 +239,7 @@ class SqliteDatabase final : public Database {
         return answer;
       }
       for (int c = 0; c < columns; ++c) values[static_cast<size_t>(c)] = ValueOf(statement, c);
-      // Whoever reads the answer may take their time.
+      // The time of the sink does not count.
       const int64_t before_ns = NowNs();
       status = sink->Row(values);
       begin_ns_ += NowNs() - before_ns;
@@ -246,7 +247,7 @@ class SqliteDatabase final : public Database {
     return {Answer::State::kOutput, status.message(), false};
   }
 
-  // What SQLite says, and what to do about it.
+  // Converts SQLite's error to a message that says what to do.
   Answer Explain(int rc, std::string_view sql) const {
     switch (rc & 0xff) {
       case SQLITE_INTERRUPT:
@@ -323,11 +324,11 @@ class SqliteDatabase final : public Database {
   Limits limits_;
   int64_t begin_ns_ = 0;
   Budget budget_;
-  std::string refused_;  // by Authorize(): what
-  Reads reads_;          // likewise
-  int selects_ = 0;      // likewise, of all statements
+  std::string refused_;  // what Authorize() refused
+  Reads reads_;          // set by Authorize()
+  int selects_ = 0;      // set by Authorize(), for all statements
   Nowhere nowhere_;
-  // Before the connection, which refers to them.
+  // Must be before the connection, which refers to them.
   std::vector<std::unique_ptr<Source>> sources_;
   Connection db_;
 };

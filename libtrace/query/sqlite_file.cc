@@ -17,7 +17,7 @@
 namespace acceltrace::query {
 namespace {
 
-// What tools that draw or join want in one table. docs/query.md describes them.
+// Views with the columns that drawing or joining tools expect in one table (docs/query.md).
 constexpr const char* kViews[] = {
     R"(CREATE VIEW slices AS
 SELECT 'call' AS kind, name, pid, tid, NULL AS device, NULL AS unit, correlation, begin_ns, end_ns
@@ -36,7 +36,7 @@ FROM commands c JOIN jobs j ON c.device = j.device AND c.job = j.job)"};
 
 class File {
  public:
-  // partial: what SQLite opens for the file at path.
+  // partial: the path that SQLite opens for the file at `path`.
   File(std::string path, std::string partial)
       : path_(std::move(path)), partial_(std::move(partial)), db_(nullptr, sqlite3_close) {}
 
@@ -46,7 +46,7 @@ class File {
         sqlite3_open_v2(partial_.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     db_.reset(db);
     if (rc != SQLITE_OK) return Failed();
-    // The file is thrown away when anything fails: no journal, no waiting for the disk.
+    // The file is discarded on errors, so that no journal and no syncing are needed.
     for (const char* sql : {"PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "BEGIN"}) {
       if (!Do(sql)) return Failed();
     }
@@ -61,7 +61,7 @@ class File {
       if (!Do("CREATE TABLE " + name + "(" + ColumnDefinitions(source->table) + ")")) {
         return Failed();
       }
-      // Of the same name are the table of the file and the virtual one, which is in each schema
+      // The file's table and the virtual one have the same name: a virtual table is in each schema
       // that has no table of its name.
       if (!Do("INSERT INTO main." + name + " SELECT * FROM temp." + name)) return Failed();
     }
@@ -78,7 +78,7 @@ class File {
     return sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   }
 
-  // SQLite does not say so of a COMMIT.
+  // SQLite does not report this for a COMMIT.
   bool TooLarge() const {
     constexpr uint64_t kPageBytes = 4096;
     rlimit most{};
@@ -102,7 +102,7 @@ class File {
 
   std::string path_, partial_;
   Budget budget_;
-  // Before the connection, which refers to them.
+  // Must be before the connection, which refers to them.
   std::vector<std::unique_ptr<Source>> sources_;
   std::unique_ptr<sqlite3, decltype(&sqlite3_close)> db_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace as an SQLite file: the tables of `acceltrace query`, stored.
+// Writes a trace as an SQLite file with the tables of `acceltrace query`.
 #ifndef LIBTRACE_QUERY_SQLITE_FILE_H_
 #define LIBTRACE_QUERY_SQLITE_FILE_H_
 
@@ -10,7 +10,7 @@
 
 namespace acceltrace::query {
 
-// output: of no stream. It has its name when all went well.
+// output: must be a file that is not a stream. It gets its name if all succeeds.
 Status WriteSqliteFile(const model::Model& model, stream::Output* output);
 
 }  // namespace acceltrace::query

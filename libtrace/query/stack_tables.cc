@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of API calls, as tables. Frames have names once somebody asks for one.
+// Stacks of API calls, as tables. Frames are only symbolised when a name is read.
 #include <algorithm>
 
 #include "libtrace/analysis/call_sites.h"
@@ -12,7 +12,7 @@ namespace {
 using Type = PlainTable::Type;
 using Names = Lazy<analysis::StackNames>;
 
-// Of a frame, the stack that it is of.
+// Returns the stack of a frame.
 size_t StackOf(const model::Stacks& stacks, size_t frame) {
   const auto next = std::upper_bound(stacks.first.begin(), stacks.first.end(), frame);
   return static_cast<size_t>(next - stacks.first.begin()) - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host's kernel says, as tables.
+// What the host's kernel reports, as tables.
 #include <map>
 
 #include "libtrace/analysis/thread_states.h"
@@ -35,8 +35,8 @@ std::vector<ThreadInterval> FindIntervals(const model::Model& model) {
   return all;
 }
 
-// A row for each stretch that a thread was in one state. What the kernel counted is with the
-// running ones.
+// A row for each period of a thread in one state. The kernel's counters are in the rows of running
+// threads.
 PlainTable ThreadStates(const model::Model& model) {
   using analysis::ThreadState;
   const Lazy<std::vector<ThreadInterval>> rows([&model] { return FindIntervals(model); });

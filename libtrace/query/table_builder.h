@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How tables are put together. Internal.
+// Builds tables. Internal.
 #ifndef LIBTRACE_QUERY_TABLE_BUILDER_H_
 #define LIBTRACE_QUERY_TABLE_BUILDER_H_
 
@@ -20,7 +20,7 @@
 
 namespace acceltrace::query {
 
-// What is computed when it is used first; copies share it.
+// A value that is computed on first use; copies share it.
 template <typename T>
 class Lazy {
  public:
@@ -41,7 +41,7 @@ class Lazy {
   std::shared_ptr<State> state_;
 };
 
-// Of a row of `devices`; empty if there is none.
+// Returns the name for a row of `devices`, or an empty string if there is no such row.
 inline const std::string& DeviceName(const model::Model& model, uint32_t row) {
   static const auto* const none = new std::string;
   return row == model::kNoRow ? *none : model.devices[row].about.name();
@@ -51,7 +51,7 @@ inline std::optional<int64_t> HostTime(int64_t ns) {
   return ns == model::kNoTime ? std::nullopt : std::optional(ns);
 }
 
-// An integer, maybe one, or any cell.
+// Converts an integer, an optional integer, or any cell.
 template <typename T>
 Cell ToCell(const T& value) {
   return value;
@@ -61,7 +61,7 @@ Cell ToCell(const std::optional<T>& value) {
   return value ? Cell{*value} : Cell{};
 }
 
-// Adds columns to a table; vectors are read in place.
+// Adds columns to a table. Vectors are read in place.
 class TableBuilder {
  public:
   TableBuilder(std::string name, size_t rows)
@@ -71,7 +71,7 @@ class TableBuilder {
     table_.rows = std::move(rows);
   }
 
-  // cell: what ToCell() takes.
+  // cell: must return an argument of ToCell().
   template <typename Get>
   TableBuilder& Add(std::string name, PlainTable::Type type, Get cell) {
     return Add(
@@ -121,7 +121,7 @@ class TableBuilder {
           }
         });
   }
-  // seen: null where 0, or nullptr.
+  // seen: the columns are NULL in rows where it is 0; nullptr if there are none.
   TableBuilder& Time(const std::string& name, const model::DeviceTimes& times,
                      const model::Column<uint8_t>* seen = nullptr) {
     const auto some = std::make_shared<SomeIntervals>();
@@ -143,7 +143,7 @@ class TableBuilder {
       add("_ticks",
           [](const model::DeviceTimes& t, size_t row) -> uint64_t { return t.ticks[row]; });
     }
-    // The three are made together, and read one after the other.
+    // The three columns are usually read together, so they share the intervals.
     const auto interval = [&](const char* suffix, int64_t model::Interval::*part) {
       Add(
           name + suffix, PlainTable::Type::kInteger,
@@ -174,7 +174,7 @@ class TableBuilder {
     interval("_hi_ns", &model::Interval::hi_ns);
     return *this;
   }
-  // Rows with the same key have the same text; it is mostly that of the row before.
+  // Rows with the same key must have the same text. Usually, it is the text of the previous row.
   template <typename Key, typename Get>
   TableBuilder& Text(std::string name, Key key, Get text) {
     return Add(
@@ -191,7 +191,7 @@ class TableBuilder {
           }
         });
   }
-  // text: of what stays where it is.
+  // text: must return a reference that stays valid.
   template <typename Get>
   TableBuilder& Text(std::string name, Get text) {
     return Add(std::move(name), PlainTable::Type::kText, [text](size_t row) -> Cell {
@@ -201,7 +201,7 @@ class TableBuilder {
     });
   }
 
-  // The column that was added last rises from row to row.
+  // Declares that the last added column rises from row to row.
   TableBuilder& Sorted() {
     table_.sorted = static_cast<int>(table_.columns.size()) - 1;
     return *this;
@@ -210,7 +210,7 @@ class TableBuilder {
   PlainTable Done() { return std::move(table_); }
 
  private:
-  // Those of a few rows.
+  // Holds the intervals of a few rows.
   struct SomeIntervals {
     size_t first = SIZE_MAX;
     std::vector<model::Interval> at;
@@ -222,7 +222,7 @@ class TableBuilder {
       first = from;
       at.resize(rows);
       const model::IntervalColumn& host = times.host;
-      if (host.size() < from + rows) {  // they are computed
+      if (host.size() < from + rows) {  // some of them are computed
         for (size_t i = 0; i < rows; ++i) at[i] = host[from + i];
         return;
       }

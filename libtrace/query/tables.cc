@@ -19,7 +19,7 @@ using Type = PlainTable::Type;
 
 const std::string kNone;
 
-// KIND_SUBMIT_END becomes submit_end.
+// Converts KIND_SUBMIT_END to submit_end.
 std::string KindText(const std::string& enum_name) {
   constexpr size_t kPrefix = 5;
   std::string name = enum_name.size() > kPrefix ? enum_name.substr(kPrefix) : "unknown";
@@ -27,7 +27,7 @@ std::string KindText(const std::string& enum_name) {
   return name;
 }
 
-// The names of an enum's values, by value; damaged values are "unknown".
+// The names of an enum's values, by value; invalid values are "unknown".
 class KindNames {
  public:
   template <typename Name>
@@ -57,7 +57,7 @@ const std::string& DeviceEventKind(uint32_t kind) {
   return names.Of(kind);
 }
 
-// What a row's text depends on.
+// The key that determines the text of a row.
 template <typename T>
 auto Of(const model::Column<T>& numbers) {
   return [&numbers](size_t row) { return uint64_t{numbers[row]}; };
@@ -219,7 +219,7 @@ PlainTable Jobs(const model::Model& model) {
       .Done();
 }
 
-// Names of columns that come from the trace. To SQL, A and a are one name.
+// Names of columns that come from the trace. In SQL, A and a are the same name.
 class ColumnNames {
  public:
   std::string Unused(std::string name) {
@@ -239,7 +239,7 @@ class ColumnNames {
   std::set<std::string> used_;
 };
 
-// A cause of stalls: its name, and which one of that name it is of its device.
+// A cause of stalls: its name, and its index among the device's causes with that name.
 using Cause = std::pair<std::string, size_t>;
 
 std::vector<std::vector<Cause>> CausesByDevice(const model::Model& model) {
@@ -257,7 +257,7 @@ PlainTable Commands(const model::Model& model) {
   const auto device = [&model](size_t row) -> const model::Device& {
     return model.devices[model.commands.device[row]];
   };
-  // Large: made when it is asked for first.
+  // It is large, so it is only created on first use.
   using analysis::CommandCursor;
   const Lazy<std::shared_ptr<CommandCursor>> cursor(
       [&model] { return std::make_shared<CommandCursor>(model); });
@@ -300,7 +300,7 @@ PlainTable Commands(const model::Model& model) {
       .Time("end", commands.end)
       .Add("busy_ticks", Type::kInteger,
            [cursor](size_t row) { return (*cursor)->BusyTicks(row); });
-  // A column for each cause that any device has.
+  // A column for each cause of any device.
   const std::vector<std::vector<Cause>> by_device = CausesByDevice(model);
   std::vector<Cause> causes;
   for (const std::vector<Cause>& own : by_device) {
@@ -308,12 +308,12 @@ PlainTable Commands(const model::Model& model) {
       if (std::find(causes.begin(), causes.end(), cause) == causes.end()) causes.push_back(cause);
     }
   }
-  // More would be columns of damaged data; the table `stalls` has all of them.
+  // More causes only occur in damaged data; the table `stalls` has all of them.
   constexpr size_t kMaxCauses = 256;
   if (causes.size() > kMaxCauses) causes.resize(kMaxCauses);
   ColumnNames names;
   for (const Cause& cause : causes) {
-    // By device: which one of its causes it is; -1: it has none of that name.
+    // By device: the index of the cause, or -1 if it has none of that name.
     std::vector<int> places;
     for (const std::vector<Cause>& own : by_device) {
       const auto found = std::find(own.begin(), own.end(), cause);
@@ -330,8 +330,8 @@ PlainTable Commands(const model::Model& model) {
   return table.Done();
 }
 
-// One row for each value: counters differ from device to device. Where they are is found when
-// the table is used first.
+// One row for each value, because devices have different counters. The values are located on first
+// use.
 struct CounterValue {
   uint32_t device, sample, counter;
 };
@@ -406,7 +406,7 @@ PlainTable DeviceEvents(const model::Model& model) {
       .Done();
 }
 
-// Those of the host are exact.
+// Times of losses on the host are exact.
 PlainTable Losses(const model::Model& model) {
   const auto bound = [&model](int64_t model::Loss::*exact, clock::DeviceTime model::Loss::*time,
                               int64_t model::Interval::*part) {

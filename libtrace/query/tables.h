@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model as plain tables, for SQL, CSV and SQLite: docs/query.md lists their
-// columns.
+// The model as plain tables, for SQL, CSV and SQLite: docs/query.md lists their columns.
 //
-// Times end in _ns (host, CLOCK_MONOTONIC) or _ticks (device). A device time X has five
-// columns: X_raw_ticks, X_ticks, X_ns, X_lo_ns, X_hi_ns.
+// Times end in _ns (host, CLOCK_MONOTONIC) or _ticks (device). A device time X has five columns:
+// X_raw_ticks, X_ticks, X_ns, X_lo_ns, X_hi_ns.
 #ifndef LIBTRACE_QUERY_TABLES_H_
 #define LIBTRACE_QUERY_TABLES_H_
 
@@ -21,18 +20,19 @@
 
 namespace acceltrace::query {
 
-// monostate: not seen. Text stays where it is as long as the model and the table.
+// monostate: not seen. Text is valid as long as the model and the table.
 using Cell = std::variant<std::monostate, int64_t, uint64_t, double, std::string_view>;
 
-// Cells of one column, of a few rows. Most columns hold integers, which lie there as such.
+// The cells of one column in a few rows. Most columns have integers, which are stored as such.
 class ColumnCells {
  public:
   enum class Kind : uint8_t { kAny, kSigned, kUnsigned };
 
   Kind kind() const { return kind_; }
-  // Of kAny.
+  // For kAny.
   const Cell& any(size_t row) const { return any_[row]; }
-  // Of the others, whatever their sign; and 0 for each that is not there, empty if all are.
+  // For other kinds: values independent of their sign, or 0 for missing ones; empty if all are
+  // missing.
   std::span<const uint64_t> integers() const { return integers_; }
   std::span<const uint8_t> seen() const {
     return some_ ? std::span<const uint8_t>(seen_) : std::span<const uint8_t>();
@@ -45,7 +45,7 @@ class ColumnCells {
     return static_cast<int64_t>(integers_[row]);
   }
 
-  // Room for that of as many rows, to be written.
+  // Returns an array for this number of cells, to be filled in.
   Cell* Any(size_t rows) {
     kind_ = Kind::kAny;
     any_.resize(rows);
@@ -56,7 +56,7 @@ class ColumnCells {
     integers_.resize(rows);
     return integers_.data();
   }
-  // After Integers(): 0 where there is none.
+  // Must be called after Integers(). Set to 0 for missing values.
   uint8_t* Seen(size_t rows) {
     some_ = true;
     seen_.resize(rows);
@@ -77,27 +77,27 @@ struct PlainTable {
     std::string name;
     Type type;
     std::function<Cell(size_t row)> cell;
-    // Those of `rows` rows from `first` on.
+    // Reads `rows` rows from `first` on.
     std::function<void(size_t first, size_t rows, ColumnCells* out)> cells;
   };
   std::string name;
   std::function<size_t()> rows;
   std::vector<Column> columns;
-  int sorted = -1;  // a column of integers that rises from row to row
+  int sorted = -1;  // number of an integer column that rises from row to row
 };
 
-// What the trace holds, row by row. They refer to the model, which must outlive them.
+// Returns the content of the trace as tables. They refer to the model, which must outlive them.
 std::vector<PlainTable> PlainTables(const model::Model& model);
-// What the host's kernel says of threads and the machine.
+// Returns tables of what the kernel reports about threads and the machine.
 std::vector<PlainTable> SystemTables(const model::Model& model);
-// Stacks of API calls.
+// Returns tables of stacks of API calls.
 std::vector<PlainTable> StackTables(const model::Model& model);
-// What libtrace/analysis makes of it. Computed when a table is used first.
+// Returns tables of the results of libtrace/analysis, which are computed on first use.
 std::vector<PlainTable> AnswerTables(const model::Model& model);
-// The same for who reads them all: what they share is computed for all of them at once.
+// The same for reading all of them: what they share is computed for all at once.
 std::vector<PlainTable> AllAnswerTables(const model::Model& model);
 
-// A table's rows, some at once: each(columns, rows) is called with their cells; false ends it.
+// Calls each(columns, rows) with the cells of some rows at a time, until it returns false.
 inline constexpr size_t kRowsAtOnce = 128;
 template <typename Each>
 bool EachRows(const PlainTable& table, const Each& each) {

@@ -17,11 +17,11 @@ struct Table : sqlite3_vtab {
   Source* source = nullptr;
 };
 
-// Cells of one column. A row soon after the last one is read together with those that follow it, up
-// to a multiple of kRowsAtOnce, which costs a fraction of reading them one by one.
+// Reads the cells of one column. A row soon after the last one is read together with those that
+// follow it, up to a multiple of kRowsAtOnce, which costs a fraction of reading them one by one.
 class ColumnReader {
  public:
-  // rows: of the table, or as many of them as will be read.
+  // rows: the number of rows of the table, or of those that will be read.
   Cell At(const PlainTable::Column& column, size_t row, size_t rows) {
     constexpr size_t kNear = 16;
     const bool near = row - next_ < kNear;
@@ -35,7 +35,7 @@ class ColumnReader {
 
  private:
   size_t begin_ = 0, end_ = 0;
-  size_t next_ = SIZE_MAX / 2;  // after no row
+  size_t next_ = SIZE_MAX / 2;  // initially follows no row
   ColumnCells cells_;
 };
 
@@ -45,7 +45,7 @@ struct Cursor : sqlite3_vtab_cursor {
   RowIndex::Rows rows;
   size_t place = 0;
   bool nothing = false;
-  bool looks_up = false;  // rows of one value, which are far apart
+  bool looks_up = false;  // reads rows with one value, which are far apart
 
   Source& source() const { return *static_cast<Table*>(pVtab)->source; }
   size_t row() const { return rows.At(place); }
@@ -62,7 +62,7 @@ struct Cursor : sqlite3_vtab_cursor {
     }
     return true;
   }
-  // To the next row that fits, this one included.
+  // Advances to the next row that matches, which may be this one.
   int Settle() {
     for (; !eof(); ++place) {
       if (!source().budget->Take(1)) return SQLITE_INTERRUPT;
@@ -75,7 +75,7 @@ struct Cursor : sqlite3_vtab_cursor {
 int Connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** out, char**) {
   auto* source = static_cast<Source*>(aux);
   const std::string schema = "CREATE TABLE x(" + ColumnDefinitions(source->table) + ")";
-  // A trace may name more causes of stalls than a query may have columns.
+  // A trace may have more causes of stalls than a query may have columns.
   const int columns = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, INT_MAX);
   source->budget->declaring = true;
   const int rc = sqlite3_declare_vtab(db, schema.c_str());
@@ -85,7 +85,7 @@ int Connect(sqlite3* db, void* aux, int, const char* const*, sqlite3_vtab** out,
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   auto table = std::make_unique<Table>();
   table->source = source;
-  *out = table.release();  // SQLite's until Disconnect
+  *out = table.release();  // owned by SQLite until Disconnect
   return SQLITE_OK;
 }
 
@@ -111,8 +111,8 @@ char OpCode(unsigned char op) {
   }
 }
 
-// Does SQLite group by columns of which RowIndex knows the order? Only where all rows are looked
-// at.
+// Returns true if SQLite groups by columns whose order RowIndex can provide. Only used if all rows
+// are read.
 bool GroupsBy(const PlainTable& table, sqlite3_index_info* info) {
   if (info->nOrderBy == 0 || sqlite3_vtab_distinct(info) != 1) return false;
   for (int i = 0; i < info->nOrderBy; ++i) {
@@ -124,8 +124,8 @@ bool GroupsBy(const PlainTable& table, sqlite3_index_info* info) {
   return true;
 }
 
-// Which constraints come to Filter(), in order: "OP COLUMN " for each, as text; then the columns
-// by which rows are ordered, idxNum of them.
+// Selects the constraints that are passed to Filter(), in order, as text: "OP COLUMN " for each,
+// followed by the idxNum columns by which rows are sorted.
 int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
   Source& source = *static_cast<Table*>(vtab)->source;
   const PlainTable& table = source.table;
@@ -157,8 +157,8 @@ int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
   }
   info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, matches));
   info->estimatedCost = looks + 0.3 * matches;
-  // Rows come in their own order unless an index was made: a sorted column is in order only if
-  // no equality chooses one.
+  // Rows are in their own order unless an index was made: a sorted column is only in order if no
+  // equality is used.
   if (info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == table.sorted &&
       plan.find('=') == std::string::npos) {
     info->orderByConsumed = 1;
@@ -174,7 +174,7 @@ int BestIndex(sqlite3_vtab* vtab, sqlite3_index_info* info) {
   return SQLITE_OK;
 }
 
-// What can be compared here as SQLite would do it; all else is left to it.
+// What can be compared here with the same result as in SQLite; the rest is left to SQLite.
 enum class Use { kCompare, kLeave, kNever };
 Use Convert(sqlite3_value* value, PlainTable::Type type, Constraint* constraint) {
   switch (sqlite3_value_type(value)) {
@@ -207,7 +207,7 @@ Use Convert(sqlite3_value* value, PlainTable::Type type, Constraint* constraint)
   }
 }
 
-// Numbers of a comparison with a fraction, rounded outwards.
+// Narrows the range of searched values by a comparison; fractions are rounded outwards.
 void Note(sqlite3_value* value, Op op, size_t column, Searches* noted) {
   if (std::find(noted->columns.begin(), noted->columns.end(), column) == noted->columns.end()) {
     return;
@@ -274,7 +274,7 @@ int Open(sqlite3_vtab* vtab, sqlite3_vtab_cursor** out) {
   if (source.noted != nullptr) ++source.noted->cursors;
   auto cursor = std::make_unique<Cursor>();
   cursor->readers.resize(source.table.columns.size());
-  *out = cursor.release();  // SQLite's until Close
+  *out = cursor.release();  // owned by SQLite until Close
   return SQLITE_OK;
 }
 
@@ -320,8 +320,8 @@ int RowId(sqlite3_vtab_cursor* base, sqlite3_int64* id) {
   return SQLITE_OK;
 }
 
-// No xCreate: the tables are there without having been created, and cannot be dropped. Assigned,
-// for which members there are depends on SQLite's version.
+// There is no xCreate: the tables exist without being created, and cannot be dropped. Members are
+// assigned because SQLite's versions have different ones.
 sqlite3_module MakeModule() {
   sqlite3_module module = {};
   module.iVersion = 1;

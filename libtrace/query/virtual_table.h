@@ -17,15 +17,15 @@
 
 namespace acceltrace::query {
 
-// What a query may still do; a step is an instruction of SQLite, or a row that was looked at.
+// What a query may still use up; a step is an instruction of SQLite, or a row that was looked at.
 struct Budget {
   uint64_t steps = UINT64_MAX;
-  // Asked each time that so many steps are done whether there is time for more.
+  // After each kStepsBetween steps, in_time() is called to check the time.
   static constexpr uint64_t kStepsBetween = 1 << 16;
   std::function<bool()> in_time;
   uint64_t since = 0;
   bool late = false;
-  // A table tells SQLite its columns, which it does by SQL that no query may have.
+  // A table declares its columns to SQLite by an SQL statement that queries must not contain.
   bool declaring = false;
   bool Take(uint64_t some) {
     const bool enough = steps >= some;
@@ -39,14 +39,14 @@ struct Budget {
   }
 };
 
-// What a statement that was run asked of a table's columns.
+// How a statement that was run searched a table's columns.
 struct Searches {
-  std::vector<size_t> columns;  // of these
+  std::vector<size_t> columns;  // the columns to observe
   int cursors = 0, searches = 0;
-  int64_t lo = INT64_MIN, hi = INT64_MAX;  // between which they lie in whatever was searched for
+  int64_t lo = INT64_MIN, hi = INT64_MAX;  // range of their values in all searches
 };
 
-// A table, and what is remembered of it from one search to the next.
+// A table, and its state from one search to the next.
 struct Source {
   Source(PlainTable plain, Budget* limit) : table(std::move(plain)), index(&table), budget(limit) {}
   Source(const Source&) = delete;
@@ -55,24 +55,24 @@ struct Source {
   PlainTable table;
   RowIndex index;
   Budget* budget;
-  // By the statements that were prepared: whether one of them names it, and a bit for each column
-  // that one of them uses; those from the 63rd on share theirs.
+  // Set when statements are prepared: whether one of them names it, and a bit for each column that
+  // one of them uses. Columns from the 63rd on share a bit.
   bool named = false;
   uint64_t used = 0;
   Searches* noted = nullptr;
-  // A column that is not there says so instead of an answer. Empty: all are there.
+  // Reading a column that is not loaded is an error. Empty if all are loaded.
   std::vector<bool> there;
 };
 
-// There is a table with its name from now on. The source must outlive the connection.
+// Makes the table available under its name. The source must outlive the connection.
 int AddVirtualTable(sqlite3* db, Source* source);
 
-// "device" TEXT, "job", ...: integers have no declared type, so that SQLite never rounds those
-// that need all of 64 bits.
+// Returns "device" TEXT, "job", ...: integers have no declared type, so that SQLite never rounds
+// those that need all of 64 bits.
 std::string ColumnDefinitions(const PlainTable& table);
-// A name as SQL has it.
+// Returns a name quoted for SQL.
 std::string Quoted(const std::string& name);
-// Numbers above 2^63 - 1 become their decimal digits, since SQL has no such numbers.
+// Returns the decimal digits of a number above 2^63 - 1, which SQL cannot represent.
 std::string DigitsOf(uint64_t number);
 
 }  // namespace acceltrace::query
