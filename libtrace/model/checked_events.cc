@@ -14,10 +14,10 @@ namespace {
 
 using proto::HostBatch;
 
-// What stays whenever it was, and of what more is asked for than of others.
+// Which kinds are always kept, and which have more columns kept than others.
 enum Asked : uint8_t { kStays = 1, kContext = 2, kWakes = 4 };
 
-// By kind: as analysis::Coverage and the laws of calls have it.
+// By kind, for analysis::Coverage and the laws of calls.
 constexpr std::array<uint8_t, 256> kAsked = [] {
   std::array<uint8_t, 256> asked{};
   for (const auto kind : {HostBatch::KIND_SUBMIT, HostBatch::KIND_DOORBELL,
@@ -32,16 +32,15 @@ constexpr std::array<uint8_t, 256> kAsked = [] {
 constexpr size_t kRows = Column<uint8_t>::kRows;
 static_assert(kRows <= UINT16_MAX);
 
-// Rows of a chunk that stay, and whether any is there of which more is asked for than when it was,
-// of which kind, and of which job and call: whether it is another one's equal, or what a context
-// was; or whose call a thread's waiting was.
+// The rows of a chunk that are kept, and whether any needs columns other than time, kind, job and
+// call: to compare it with an equal one, for a context's id, or for the call of a waiting thread.
 struct Kept {
   size_t rows = 0;
   bool all = false, wakes = false;
 };
 
-// places: of those that stay. before, after: whether the first row shares its time with the one
-// before it, the last with the one behind it.
+// places: of the rows that are kept. before, after: true if the first row shares its time with the
+// one before it, or the last one with the one after it.
 Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool before, bool after,
             uint16_t* places) {
   const bool shared = before || after || !stream::AllRise(times_ns, rows);  // they never fall
@@ -64,7 +63,7 @@ Kept Choose(const uint8_t* kinds, const int64_t* times_ns, size_t rows, bool bef
 
 template <typename T>
 void CheckedEvents::Left<T>::Add(const T* values, const uint16_t* places, size_t rows) {
-  if (nones_ > 0) {  // the first values that are there
+  if (nones_ > 0) {  // these are the first values
     column_.resize(nones_ / kRows * kRows);
     std::fill_n(next_, count_ = nones_ % kRows, T{});
     nones_ = 0;

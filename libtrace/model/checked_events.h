@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host events that laws still ask for once the jobs have theirs. Internal.
+// The host events that laws need in addition to HostJobs. Internal.
 #ifndef LIBTRACE_MODEL_CHECKED_EVENTS_H_
 #define LIBTRACE_MODEL_CHECKED_EVENTS_H_
 
@@ -12,24 +12,24 @@
 
 namespace acceltrace::model {
 
-// Takes events in order of time, and leaves those of calls and of contexts, and all that share
-// their time with another, which may be the same event twice. Where each is alone only what laws
-// ask of it is left: when, of which kind, job and call it was.
+// Takes events in order of time. Keeps those of calls and of contexts, and all that share their
+// time with another one, because they may be the same event twice. Of the rest, it only keeps what
+// laws read: time, kind, job and call.
 class CheckedEvents {
  public:
-  // before, after: whether the first one shares its time with the one before it, the last one with
-  // the one behind it.
+  // before, after: true if the first event shares its time with the one before it, or the last one
+  // with the one after it.
   void Add(const HostRows& rows, size_t count, bool before, bool after);
   void Done(HostEvents* host);
 
  private:
   static constexpr size_t kRows = Column<uint8_t>::kRows;
 
-  // A column of the rows that stay.
+  // A column of the rows that are kept.
   template <typename T>
   class Left {
    public:
-    // The next ones of it: of a chunk's values those at `places`.
+    // Appends the values at `places` of a chunk.
     void Add(const T* values, const uint16_t* places, size_t rows);
     void AddNone(size_t rows);
     Column<T> Done();
@@ -45,7 +45,7 @@ class CheckedEvents {
     }
 
     Column<T> column_;
-    size_t nones_ = 0;  // rows without a value, as long as there were no others
+    size_t nones_ = 0;  // leading rows without a value
     T next_[2 * kRows];
     size_t count_ = 0;
   };
@@ -56,7 +56,7 @@ class CheckedEvents {
   uint64_t alone_ = 0;
 };
 
-// Of all of them, after CollectHostJobs().
+// Does the same for all events, after CollectHostJobs().
 void KeepChecked(HostEvents* host);
 
 }  // namespace acceltrace::model

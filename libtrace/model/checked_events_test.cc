@@ -49,14 +49,14 @@ TEST_CASE("events that no law asks for are left out where they are alone in thei
   }
   CHECK(host.time_ns[2] == 30);
   CHECK(host.kind[5] == HostBatch::KIND_CONTEXT);
-  // Nothing more is to be left out.
+  // A second call removes nothing.
   KeepChecked(&host);
   CHECK(host.alone == 3);
 }
 
 TEST_CASE("of events that are alone only what laws ask for is left") {
   std::vector<std::pair<int64_t, HostBatch::Kind>> rows;
-  // Three chunks: the second has a thread that goes on, the third an event of a context.
+  // Three chunks: the second has a wake-up of a thread, the third an event of a context.
   for (int64_t i = 0; i < 3 * 1024; ++i) {
     rows.emplace_back(i, i % 2 == 0 ? HostBatch::KIND_SUBMIT : HostBatch::KIND_COMPLETE);
   }

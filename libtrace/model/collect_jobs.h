@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's events of each job, put together. Internal.
+// Collects the host's events of each job. Internal.
 #ifndef LIBTRACE_MODEL_COLLECT_JOBS_H_
 #define LIBTRACE_MODEL_COLLECT_JOBS_H_
 
@@ -22,25 +22,25 @@ class JobCollector {
   explicit JobCollector(LoadStats* stats) : stats_(*stats) {}
 
   void Add(const HostRows& events, size_t rows);
-  // After the last of them.
+  // Must be called after the last event.
   HostJobs Done() { return std::move(jobs_); }
 
  private:
-  // What a thread waits for, and since when.
+  // True and its start while a thread waits.
   struct Wait {
     bool waits = false;
     uint32_t device = 0, queue = 0;
     uint64_t sequence = 0;
     int64_t since_ns = kNoTime;
   };
-  // A run of the handler says how many completions it found ready in its queue,
-  // not which: they are the next ones that the driver consumes there. What it
-  // consumes beyond them (found by polling, or written meanwhile) had no run.
+  // A run of the handler tells how many completions it found in its queue, but not which: they are
+  // the next ones that the driver consumes there. Further ones (found by polling, or written
+  // meanwhile) had no run.
   struct Ready {
     int64_t irq_ns = kNoTime;
     uint64_t left = 0;
   };
-  // Most are asked for several times in a row.
+  // Remembers the last lookup, because most keys are looked up several times in a row.
   template <typename Map>
   class Remembered {
    public:
@@ -50,7 +50,7 @@ class JobCollector {
     }
 
    private:
-    Map all_;  // its values stay where they are
+    Map all_;  // its values do not move
     typename Map::key_type last_key_{};
     typename Map::mapped_type* last_ = nullptr;
   };
@@ -59,13 +59,13 @@ class JobCollector {
 
   LoadStats& stats_;
   HostJobs jobs_;
-  uint64_t key_ = 0;  // of the last one, 0 is no job's
+  uint64_t key_ = 0;  // of the last lookup; 0 is not a job's
   HostJobs::Place place_{};
   Remembered<std::unordered_map<uint32_t, Wait>> waits_;  // by thread
   Remembered<std::map<uint64_t, Ready>> ready_;           // by device and queue
 };
 
-// host is sorted by time.
+// host must be sorted by time.
 HostJobs CollectHostJobs(const HostEvents& host, LoadStats* stats);
 
 }  // namespace acceltrace::model

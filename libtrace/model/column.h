@@ -2,9 +2,9 @@
 //
 // A column of a table.
 //
-// Many columns of a trace hold one value in all of their rows: what a batch leaves out, the only
-// device, no error. Most others are close to each other within a thousand rows: times, ids. The
-// first take no room, the others one to four bytes for a row instead of eight.
+// Many columns of a trace have the same value in all rows: fields that a batch omits, the only
+// device, no error. In most others (times, ids), the values within a thousand rows are close to
+// each other. The former take no memory, the latter one to four bytes per row instead of eight.
 #ifndef LIBTRACE_MODEL_COLUMN_H_
 #define LIBTRACE_MODEL_COLUMN_H_
 
@@ -23,8 +23,8 @@
 
 namespace acceltrace::model {
 
-// Of `values` only those of the rows in `order`, in its order. Where it is a permutation no second
-// copy is made.
+// Replaces the values by those of the rows in `order`, in its order. If it is a permutation, no
+// second copy is made.
 template <typename T>
 void PermuteValues(const std::vector<uint32_t>& order, std::vector<T>* values) {
   std::vector<T>& v = *values;
@@ -49,7 +49,7 @@ void PermuteValues(const std::vector<uint32_t>& order, std::vector<T>* values) {
   }
 }
 
-// Reads a column from one row to another.
+// Iterates over the rows of a column.
 template <typename Of>
 class ColumnIterator {
  public:
@@ -86,15 +86,16 @@ class ColumnIterator {
   size_t row_ = 0;
 };
 
-// Values lie in chunks, each as wide as its own need: 0, 1, 2, 4 or 8 bytes for a row, over a base.
-// In a chunk that is whole the least value may be told apart: 0, where all others are large.
+// Values are stored in chunks, each with the width that it needs: 0, 1, 2, 4 or 8 bytes per row,
+// over a base. In a complete chunk, the least value may be stored separately, as number 0, if all
+// others are much larger.
 template <typename T>
 class Column {
  public:
   using value_type = T;
   using const_iterator = ColumnIterator<Column>;
 
-  // What is assigned to.
+  // A reference to an element, for assignments.
   class Place {
    public:
     Place(Column* column, size_t row) : column_(column), row_(row) {}
@@ -118,7 +119,7 @@ class Column {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // A column that has no rows, or not all of its table's, has T{} in the others.
+  // Rows that the column does not have are T{}: it may be empty or shorter than its table.
   T At(size_t row) const {
     if (row >= size_) return T{};
     const Chunk& chunk = chunks_[row / kRows];
@@ -154,7 +155,7 @@ class Column {
       values += count, rows -= count;
     }
   }
-  // Numbers over a base, modulo 2^64, cut to T.
+  // Appends numbers over a base, modulo 2^64, truncated to T.
   void AppendNumbers(uint64_t base, const uint32_t* numbers, size_t rows) {
     while (rows > 0) {
       const size_t count = std::min(kRows - size_ % kRows, rows);
@@ -178,7 +179,7 @@ class Column {
         continue;
       }
       push_back(value);
-      // The rest of the chunk is alike if all of it is.
+      // The rest of the chunk is filled at once if all of its values are equal.
       Chunk& chunk = chunks_.back();
       if (chunk.width == 0) size_ = std::min(rows, chunks_.size() * kRows);
     }
@@ -189,13 +190,13 @@ class Column {
     *this = {};
     resize(rows, value);
   }
-  // Gives room back that was taken for values that are no longer there.
+  // Releases memory that is no longer needed.
   void Compact() {
     for (size_t c = 0; c < chunks_.size(); ++c) {
       if (chunks_[c].width != 0) Fit(c, std::min(kRows, size_ - c * kRows), nullptr);
     }
   }
-  // Only the rows of `order`, in its order.
+  // Keeps the rows of `order`, in its order.
   void Permute(const std::vector<uint32_t>& order) {
     Column permuted;
     permuted.chunks_.reserve((order.size() + kRows - 1) / kRows);
@@ -208,7 +209,7 @@ class Column {
     permuted.Trim();
     *this = std::move(permuted);
   }
-  // Values of `rows` rows from `first` on: many at once cost a fraction of one by one.
+  // Reads `rows` rows from `first` on, which is much faster than reading them one by one.
   void Read(size_t first, size_t rows, T* out) const {
     while (rows > 0) {
       const size_t at = first % kRows, count = std::min(rows, kRows - at);
@@ -218,7 +219,7 @@ class Column {
       first += count, rows -= count, out += count;
     }
   }
-  // Puts others in their place. The rows are there.
+  // Overwrites existing rows.
   void Write(size_t first, size_t rows, const T* values) {
     while (rows > 0) {
       const size_t at = first % kRows, count = std::min(rows, kRows - at);
@@ -227,7 +228,7 @@ class Column {
     }
   }
 
-  static constexpr size_t kRows = 1024;  // of a chunk
+  static constexpr size_t kRows = 1024;  // per chunk
 
  private:
   struct Chunk {
@@ -264,19 +265,19 @@ class Column {
       const uint64_t number = Load(at);
       return has_least && number == 0 ? least : base + number;
     }
-    // Rows [at, at + rows).
+    // Reads rows [at, at + rows).
     void Read(size_t at, size_t rows, T* out) const {
       if (width == 0) {
         stream::FillAll(out, rows, static_cast<T>(base));
         return;
       }
       stream::FromNumbers(bytes.get() + at * width, rows, base, width, AsNumbers(out));
-      // base is no value then.
+      // base is not a value in this case
       for (size_t i = 0; has_least && i < rows; ++i) {
         out[i] = out[i] == static_cast<T>(base) ? static_cast<T>(least) : out[i];
       }
     }
-    // All of a chunk anew, over `low`. Values, or numbers of 32 bits and what they are over.
+    // Rebuilds a chunk over `low`, from values, or from 32-bit numbers over `over`.
     template <typename V>
     void Make(const V* values, size_t rows, uint64_t over, uint8_t wide, uint64_t low,
               size_t room_rows) {
@@ -287,7 +288,8 @@ class Column {
       if (width != 0) stream::ToNumbers(AsNumbers(values), rows, low, width, bytes.get());
       if (rows * width < room) std::memset(bytes.get() + rows * width, 0, room - rows * width);
     }
-    // The same, the least of them apart: 0, and the others over `low`, which none of them is.
+    // The same, with the least value stored as number 0, and the others over `low`, which is not
+    // one of them.
     template <typename V>
     void MakeApart(const V* values, size_t rows, uint64_t over, V lowest, uint8_t wide, V low) {
       V moved[kRows];
@@ -295,13 +297,13 @@ class Column {
       Make(moved, rows, over, wide, static_cast<uint64_t>(low), rows);
       least = over + static_cast<uint64_t>(lowest), has_least = true;
     }
-    // Rows [at, at + rows), which fit.
+    // Writes rows [at, at + rows), which must fit.
     void WriteAll(const T* values, size_t at, size_t rows) {
       if (width == 0) return;
       stream::ToNumbers(AsNumbers(values), rows, base, width, bytes.get() + at * width);
     }
     void Store(size_t at, uint64_t number) {
-      std::memcpy(bytes.get() + at * width, &number, width);  // the low bytes come first
+      std::memcpy(bytes.get() + at * width, &number, width);  // little-endian
     }
     template <typename Number>
     Number LoadAs(size_t at) const {
@@ -310,7 +312,7 @@ class Column {
       return number;
     }
 
-    // As wide as V.
+    // The unsigned type of the width of V.
     template <typename V>
     using Number = std::conditional_t<sizeof(V) == 8, uint64_t,
                                       std::conditional_t<sizeof(V) == 4, uint32_t, uint8_t>>;
@@ -321,11 +323,11 @@ class Column {
     }
     static Number<T>* AsNumbers(T* values) { return reinterpret_cast<Number<T>*>(values); }
 
-    uint64_t base = 0;  // numbers are above it, modulo 2^64
+    uint64_t base = 0;  // numbers are added to it, modulo 2^64
     uint64_t least = 0;
     uint8_t width = 0;
     bool has_least = false;  // number 0 is `least`
-    uint32_t room = 0;       // in bytes
+    uint32_t room = 0;       // allocated bytes
     std::unique_ptr<uint8_t[]> bytes;
   };
   static_assert(std::endian::native == std::endian::little);
@@ -334,7 +336,7 @@ class Column {
     return width == 8 || number >> (8 * width) == 0;
   }
 
-  // Of a row that is there, or the next one.
+  // Sets an existing row or the next one.
   void Put(size_t c, size_t at, T value) {
     Chunk& chunk = chunks_[c];
     const uint64_t number = static_cast<uint64_t>(value) - chunk.base;
@@ -348,8 +350,8 @@ class Column {
     chunk.Store(at, static_cast<uint64_t>(value) - chunk.base);
   }
 
-  // Makes a chunk as wide as its rows and one more value need. Where that value is below all of
-  // them more may come there, and otherwise above.
+  // Makes a chunk wide enough for its rows and one more value. If that value is below all of them,
+  // reserves range for further lower values, otherwise for higher ones.
   void Fit(size_t c, size_t rows, const T* more) {
     T values[kRows];
     values[0] = T{};
@@ -360,8 +362,8 @@ class Column {
     MakeChunk(c, values, rows, 0, low, high, falls, more == nullptr);
   }
 
-  // values: from the first row of the chunk on, all between low and high; or numbers of 32 bits and
-  // what they are over. whole: no more will come.
+  // values: from the first row of the chunk on, all within [low, high], or 32-bit numbers over
+  // `over`. whole: no more rows will follow.
   template <typename V>
   void MakeChunk(size_t c, const V* values, size_t rows, uint64_t over, V low, V high, bool falls,
                  bool whole) {
@@ -369,7 +371,7 @@ class Column {
     uint8_t width = spread == 0 ? 0 : 1;
     while (!Fits(falls ? 2 * spread : spread, width)) width = static_cast<uint8_t>(2 * width);
     if (spread >> 62 != 0) width = 8;
-    // The first chunk is often the only one.
+    // The first chunk is often the only one, so it is allocated as needed.
     const size_t most =
         c > 0 ? kRows : std::min(kRows, std::bit_ceil(std::max<size_t>(rows + 1, 8)));
     if (whole && width > 1 && MakeApart(c, values, rows, over, low, high, width)) return;
@@ -378,12 +380,12 @@ class Column {
     chunks_[c].Make(values, rows, over, width, base, whole ? rows : most);
   }
 
-  // Only if it takes fewer than `width` bytes for a row.
+  // Only done if it takes fewer than `width` bytes per row.
   template <typename V>
   bool MakeApart(size_t c, const V* values, size_t rows, uint64_t over, V low, V high,
                  uint8_t width) {
-    // What is that far below the others is not in half as many bytes, and one value of them is
-    // apart already.
+    // If the next value is that far below the others as well, half the width is not enough for
+    // them, and only one value can be stored separately.
     const uint64_t most = (uint64_t{1} << (4 * width)) - 2;
     const V next = stream::LeastAbove(values, rows, low, high, most);
     const uint64_t spread = static_cast<uint64_t>(high) - static_cast<uint64_t>(next);
@@ -394,7 +396,8 @@ class Column {
     return true;
   }
 
-  // A chunk of values near each other, as most are. False: these are not.
+  // Makes a chunk of values that are close to each other, as most are. Returns false if they are
+  // not.
   bool MakeNarrow(size_t c, const T* values, size_t rows, bool whole) {
     const uint64_t below = static_cast<uint64_t>(values[0]) - (uint64_t{1} << 31);
     uint32_t numbers[kRows], low = 0, high = 0;
@@ -406,7 +409,8 @@ class Column {
     return true;
   }
 
-  // A new chunk, of numbers over a base. False: there is one with room, or they leave T's range.
+  // Starts a chunk of numbers over a base. Returns false if the last chunk is not full, or if the
+  // values leave the range of T.
   bool BeginChunk(uint64_t base, const uint32_t* numbers, size_t rows) {
     if (size_ % kRows != 0) return false;
     uint32_t low = numbers[0], high = low;
@@ -422,7 +426,7 @@ class Column {
     return true;
   }
 
-  // No more than the last chunk has room for, or a new one.
+  // Appends to the last chunk, which must have space for the values, or to a new one.
   void AppendToChunk(const T* values, size_t rows) {
     if (rows == 0) return;
     const size_t at = size_ % kRows;
@@ -431,7 +435,7 @@ class Column {
     WriteToChunk(chunks_.size() - 1, at, values, rows, false);
   }
 
-  // Rows [at, at + rows) of a chunk. whole: no more of them will come.
+  // Writes rows [at, at + rows) of a chunk. whole: no more rows will follow.
   void WriteToChunk(size_t c, size_t at, const T* values, size_t rows, bool whole) {
     Chunk& chunk = chunks_[c];
     const size_t end = std::min(kRows, size_ - c * kRows);
@@ -446,7 +450,7 @@ class Column {
       return chunk.WriteAll(values, at, rows);
     T all[kRows];
     all[0] = low;
-    // What is there: a chunk that is appended to has no bytes for the rest.
+    // A chunk that is being appended to has no bytes for the rest of its rows.
     const size_t have = chunk.width == 0 ? end : std::min<size_t>(end, chunk.room / chunk.width);
     chunk.Read(0, have, all);
     T old_low = all[0], old_high = all[0];
@@ -457,7 +461,7 @@ class Column {
     MakeChunk(c, all, end, 0, low, high, falls, whole || end == kRows);
   }
 
-  // Gives back the room of rows that will not come.
+  // Releases the memory that was reserved for further rows.
   void Trim() {
     if (size_ % kRows == 0 || chunks_.back().width == 0) return;
     Fit(chunks_.size() - 1, size_ % kRows, nullptr);

@@ -40,7 +40,7 @@ size_t Differences(const Column<T>& column, const std::vector<T>& plain) {
   return different + !std::equal(plain.begin(), plain.end(), column.begin(), column.end());
 }
 
-// Whatever is done to a column, it holds what a vector would.
+// After any operations, a column has the same values as a vector.
 template <typename T>
 void Compare(uint32_t seed) {
   std::mt19937_64 random(seed);
@@ -88,7 +88,7 @@ void Compare(uint32_t seed) {
         break;
       }
       case 7: {
-        // Many at once, put in place of others.
+        // Overwrites several rows at once.
         const size_t first = random() % (plain.size() + 1);
         const size_t count = std::min(rows, plain.size() - first);
         for (size_t i = 0; i < count; ++i) plain[first + i] = Shaped<T>(random, shape, i);
@@ -96,7 +96,7 @@ void Compare(uint32_t seed) {
         std::vector<T> read(rows, T{1}),
             want(plain.begin() + static_cast<ptrdiff_t>(first),
                  plain.begin() + static_cast<ptrdiff_t>(first + count));
-        want.resize(rows);  // rows that are not there are zero
+        want.resize(rows);  // missing rows are zero
         column.Read(first, rows, read.data());
         if (first + rows <= plain.size() || first + count == plain.size()) REQUIRE(read == want);
         break;

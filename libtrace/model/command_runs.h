@@ -12,8 +12,8 @@
 
 namespace acceltrace::model {
 
-// each(first row, JobKey) of commands of one job that follow each other, until it is false; whether
-// it was not. Of commands in their order: all of a job do, and keys rise.
+// Calls each(first row, JobKey) for each run of commands of one job until it returns false. Returns
+// true if it never did. The commands must be sorted, so that each job has one run, and keys rise.
 template <typename Each>
 bool EachCommandRun(const Commands& commands, const Each& each) {
   return EachChunk(

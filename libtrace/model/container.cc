@@ -27,10 +27,10 @@ bool TakeTail(std::string_view tail, std::string_view* text) {
   return true;
 }
 
-// Docker, podman, containerd, CRI-O. Anything else between prefix and id is not the container:
-// libpod-conmon-ID and crio-conmon-ID are of the process that watches it.
+// Docker, podman, containerd, CRI-O. Names with anything else between prefix and id are not those
+// of containers: libpod-conmon-ID and crio-conmon-ID belong to the process that monitors one.
 std::string_view IdIn(std::string_view name) {
-  // By its bare id (cgroupfs), also as SLICE:cri-containerd:ID.
+  // A bare id (cgroupfs), or one in SLICE:cri-containerd:ID.
   const std::string_view last = name.substr(name.rfind(':') + 1);
   if (IsId(last, kWholeId)) return last;
   TakeTail(".scope", &name);
@@ -42,7 +42,7 @@ std::string_view IdIn(std::string_view name) {
   return {};
 }
 
-// systemd writes \x2d for a hyphen in the name of a unit. What is not printable stays escaped.
+// systemd writes \x2d for a hyphen in the name of a unit. Non-printable characters stay escaped.
 std::string Unescaped(std::string_view text) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -60,7 +60,7 @@ std::string Unescaped(std::string_view text) {
   return plain;
 }
 
-// A machine that systemd knows, unless it is a virtual one of libvirt's (qemu-NUMBER-NAME).
+// A machine of systemd, except for virtual machines of libvirt (qemu-NUMBER-NAME).
 std::string MachineIn(std::string_view name) {
   const bool machine = (TakeHead("machine-", &name) && TakeTail(".scope", &name)) ||
                        (TakeHead("systemd-nspawn@", &name) && TakeTail(".service", &name));
@@ -75,7 +75,7 @@ std::string MachineIn(std::string_view name) {
 }  // namespace
 
 std::string ContainerOf(std::string_view group) {
-  TakeTail(" (deleted)", &group);  // so the kernel marks one that was removed
+  TakeTail(" (deleted)", &group);  // how the kernel marks removed groups
   std::string_view inner;
   while (!group.empty()) {
     const size_t slash = group.rfind('/');
@@ -87,7 +87,7 @@ std::string ContainerOf(std::string_view group) {
     if (outer == "lxc" || outer == "lxc.payload" || TakeHead("lxc.payload.", &lxc)) {
       if (!lxc.empty()) return std::string(lxc);
     }
-    // systemd-nspawn itself is in a group of that name beside the container's.
+    // systemd-nspawn itself is in a group with this name beside that of the container.
     if (inner != "supervisor") {
       if (std::string machine = MachineIn(name); !machine.empty()) return machine;
     }

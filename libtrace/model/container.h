@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which container a control group is of, by the names that runtimes give to groups.
+// Identifies containers by the names that runtimes give to their control groups.
 #ifndef LIBTRACE_MODEL_CONTAINER_H_
 #define LIBTRACE_MODEL_CONTAINER_H_
 
@@ -9,16 +9,16 @@
 
 namespace acceltrace::model {
 
-// Of a control group's path: the id, or the name where the runtime has none (LXC, systemd-nspawn),
-// of the innermost container that it lies in. Empty: of no container, as are those of a runtime's
-// own processes beside it. It is as little to be trusted as the path.
+// Returns the id of the innermost container of a control group's path, or the container's name if
+// the runtime has no ids (LXC, systemd-nspawn). Empty for groups outside of containers, including
+// those of a runtime's own processes. The result is as untrusted as the path.
 std::string ContainerOf(std::string_view group);
 
-// As tables show it: of an id the first 12 digits, of a name all.
+// Returns the form for tables: the first 12 digits of an id, or a whole name.
 std::string ShortContainer(std::string_view container);
 
-// Whether somebody who asks for a container may mean this one: by all of its name or id, or by
-// at least 4 digits that its id begins with.
+// Returns true if a request for a container may mean this one: by its complete name or id, or by at
+// least the first 4 digits of its id.
 bool MayMean(std::string_view asked, std::string_view container);
 
 }  // namespace acceltrace::model

@@ -38,11 +38,11 @@ TEST_CASE("A control group's path tells the container, as each runtime writes it
            "/system.slice/nerdctl-" + kId + ".scope",
            "/../../" + kId,
            "/docker/" + kId + " (deleted)",
-           // The innermost one.
+           // The innermost container counts.
            "/docker/" + kOther + "/docker/" + kId,
            "/docker/" + kOther + "/kubelet/kubepods/" + pod + "/" + kId,
            "/lxc.payload.host/system.slice/docker-" + kId + ".scope",
-           // The runtime's own processes, in a container.
+           // The runtime's own processes, inside a container.
            "/docker/" + kId + "/machine.slice/libpod-conmon-" + kOther + ".scope",
        }) {
     INFO(path);
@@ -63,7 +63,7 @@ TEST_CASE("A container without an id is known by its name") {
       {"/machine.slice/machine-lxc\\x2d17\\x2dweb.scope", "lxc-17-web"},
       {"/machine.slice/systemd-nspawn@web.service", "web"},
       {"/machine.slice/systemd-nspawn@my\\x2dweb.service/payload", "my-web"},
-      // What no machine is called stays as it is written.
+      // An escape that is not valid in a machine's name is kept.
       {"/machine.slice/machine-a\\x1b\\x.scope", "a\\x1b\\x"},
   };
   for (const auto& [path, name] : cases) {
@@ -107,7 +107,7 @@ TEST_CASE("A table shows the begin of an id, and all of a name") {
   CHECK(ShortContainer("").empty());
 }
 
-// Process 100 was in one container, then in no other; 200 in two; 300 in one with a name; 400 in
+// Process 100 was in one container and then in none; 200 in two; 300 in one with a name; 400 in
 // none.
 std::unique_ptr<Model> SomeContainers() {
   test::TraceBuilder builder;
@@ -162,7 +162,7 @@ TEST_CASE("A container that is not there is an error that says which are") {
   const std::string all = "; there are: 0123456789ab, 0123feedbeef, web";
   CHECK(Choose({"feed"}).error == "no such container as feed in the trace" + all);
   CHECK(Choose({"we"}).error == "no such container as we in the trace" + all);
-  // Too few digits to be an id.
+  // Too few digits for an id.
   CHECK(Choose({"012"}).error == "no such container as 012 in the trace" + all);
   CHECK(Choose({"web"}, {"200"}).error ==
         "no such container as web in the trace; there are: 0123456789ab, 0123feedbeef");

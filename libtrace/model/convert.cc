@@ -87,7 +87,7 @@ class Conversion {
         const Windows::Side side = sides->At(i);
         if (side.doorbell_ns != kNoTime) {
           converters_[device].Anchor(doorbells->RawTicks(i), side.doorbell_ns);
-          if (windows_->in_step()) return;  // the others are the source's
+          if (windows_->in_step()) return;  // JobOrders handles the other jobs
         }
         if (windows_->in_step()) continue;
         AddOrders(*windows_, i, side, doorbells->RawTicks(i), completions->RawTicks(i),
@@ -111,7 +111,7 @@ class Conversion {
       change.ticks = events.time.RawTicks(i);
       change.when = windows_->OfEvent(i);
       if (events.kind[i] == DeviceEventBatch::KIND_CLOCK) {
-        // Frequency in mHz; a jump has the ticks before it as well.
+        // The frequency is in mHz; for a jump, the ticks before it are recorded as well.
         change.hz = static_cast<double>(events.arg0[i]) / 1000;
         change.before = events.arg1[i];
         change.cut = change.before != 0 ? clock::Cut::kJump : clock::Cut::kFrequency;
@@ -132,11 +132,11 @@ class Conversion {
         if (!too_many[d]) converters_[d].Fit(decoder_.clocks[d]);
       }
     }
-    decoder_.clocks.clear();  // all that they were fitted to
+    decoder_.clocks.clear();  // their input is no longer needed
   }
 
-  // Each change of a clock is looked for in each of its counts. A device that changed it more
-  // often than it was sampled, by far, has a clock of no use. By device.
+  // Each change of a clock is looked up in each of its counts. The clock of a device that changed
+  // it far more often than it was sampled cannot be used. By device.
   std::vector<bool> FindTooMany() {
     constexpr uint64_t kFreeChanges = 16'384, kLeastChangeBytes = 512;
     std::vector<uint64_t> changes(model_.devices.size());
@@ -155,7 +155,7 @@ class Conversion {
     return too_many;
   }
 
-  // Records lost before or after all samples may have announced a change of the clock.
+  // Records that were lost before or after all samples may have announced a change of the clock.
   void NoteLosses(uint32_t device) {
     uint64_t last_after = 0, first_before = 0;
     if (!windows_->Losses(device, &last_after, &first_before)) return;
@@ -191,7 +191,7 @@ class Conversion {
     }
   }
 
-  // All clocks together, if there are orders between devices and each can be fitted.
+  // Fits all clocks together, if there are orders between devices and each clock can be fitted.
   bool FitGraph() {
     const DeviceOrders& found = found_;
     if (found.size() == 0) return false;
@@ -228,8 +228,8 @@ class Conversion {
         i, converters_[device].Convert(times->RawTicks(i), window, &model_.load.unconverted_times));
   }
 
-  // Times that came one after the other, in this order: where the ticks leave one of them
-  // open its neighbours narrow it down. windows: of each.
+  // Converts times that followed each other in this order: if the ticks of one are ambiguous, its
+  // neighbours limit it. windows: of each time.
   void ConvertInOrder(uint32_t device, std::span<const uint64_t> raw_ticks,
                       std::span<clock::Window> windows, std::span<DeviceTime> times) {
     bool open = false, known = false;
@@ -259,8 +259,9 @@ class Conversion {
     }
   }
 
-  // Between reading and writing a chunk of its times: many(first, rows, clock) for rows of a device
-  // whose clock needs no windows, one(row) for each of the others; then done(first, rows).
+  // Processes times by chunks, between reading and writing each: calls many(first, rows, clock) for
+  // rows of a device whose clock needs no windows, and one(row) for each of the others, then
+  // done(first, rows).
   template <typename Many, typename One, typename Done>
   void InChunks(std::span<DeviceTimesChunk> times, const Column<uint32_t>& device_of,
                 const Many& many, const One& one, const Done& done) {
@@ -321,19 +322,19 @@ class Conversion {
       for (size_t t = 0; t < 4; ++t) times[1 + t].Set(i, inner[t]);
       const DeviceTime& completion = inner[3];
       if (!jobs.has_irq[i]) {
-        // Nothing that happened: beside the completion, so that it widens nothing.
+        // There was no interrupt: the completion's time does not widen any bounds.
         times[5].Set(i, completion);
         return;
       }
-      // The record is made with the interrupt, which may be late.
+      // The record is written with the interrupt, which may be late.
       clock::Window irq = windows_->OfJob(i, true);
       irq.lo_ns = std::max(irq.lo_ns, completion.host.lo_ns);
       if (irq.hi_ns == clock::Window::kMax && irq.near_ns == clock::Map::kNoHint) {
         irq.near_ns = completion.host.mid_ns;
       }
       DeviceTime sent = converter.Convert(times[5].RawTicks(i), irq, unconverted);
-      // Another job's interrupt may be what the host acted on, but its own one is not held back for
-      // as long as a clock takes to wrap: it is before the host consumed the job, if it can be.
+      // The host may have acted on another job's interrupt, but an interrupt is not delayed by as
+      // long as a clock takes to wrap: if possible, it was before the host consumed the job.
       if (converter.wrap_ns() > kNotHeldBackNs) {
         clock::Window consumed = windows_->OfJob(i, false);
         consumed.lo_ns = std::max(consumed.lo_ns, completion.host.lo_ns);
@@ -357,7 +358,8 @@ class Conversion {
       const uint64_t raw_ticks[] = {times[0].RawTicks(i), times[1].RawTicks(i),
                                     times[2].RawTicks(i)};
       const uint64_t raw_head = times[3].RawTicks(i);
-      // Recorded as a difference that may be wider than the clock, or was taken across a wrap.
+      // It was recorded as a difference that may exceed the clock's width, or was computed across a
+      // wrap.
       uint64_t waited_ticks = raw_ticks[1] - raw_head;
       if (waited_ticks >> 63 != 0) waited_ticks &= MaskOf(model_.devices[device]);
       clock::Window windows[3];
@@ -366,7 +368,8 @@ class Conversion {
       DeviceTime read[3], head;
       ConvertInOrder(device, raw_ticks, windows, read);
       for (size_t t = 0; t < 3; ++t) times[t].Set(i, read[t]);
-      // Not read: the device takes the time at the head of the queue off the start.
+      // The device does not read this time, but subtracts the wait at the head of the queue from
+      // the start.
       const Device& about = model_.devices[device];
       if (about.clock.valid()) {
         head = about.clock.Before(read[1], waited_ticks);

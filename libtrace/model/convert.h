@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device times get their place on the host's clock. Internal.
+// Converts device times to the host's clock. Internal.
 #ifndef LIBTRACE_MODEL_CONVERT_H_
 #define LIBTRACE_MODEL_CONVERT_H_
 
@@ -10,11 +10,10 @@
 
 namespace acceltrace::model {
 
-// Fits each device's clock (samples, what the device said of its clock, the
-// order of events) and converts every device time of the model and the decoder.
-// Ticks of a clock narrower than 64 bits are continued over its wraps: the low
-// bits stay what the device wrote.
-// found: FindOrders() of the host's events. part: as for LoadRows().
+// Fits each device's clock (samples, what the device reported about its clock, the order of events)
+// and converts every device time of the model and the decoder. Ticks of a clock with fewer than 64
+// bits are extended over its wraps; the low bits stay as the device wrote them. found: FindOrders()
+// of the host's events. part: as for LoadRows().
 void ConvertTimes(const HostJobs& host_jobs, DeviceOrders found, bool part, Decoder* decoder,
                   Model* model);
 

@@ -7,7 +7,7 @@
 namespace acceltrace::model {
 namespace {
 
-// More of them than anybody reads are summed up, by where they happened.
+// Losses beyond this number are summed up by where they happened.
 void AddLoss(const Loss& loss, Model* model) {
   constexpr size_t kMostLosses = 65'536;
   if (model->losses.size() < kMostLosses) {
@@ -22,7 +22,7 @@ void AddLoss(const Loss& loss, Model* model) {
   Loss* last = &*std::find_if(model->losses.rbegin(), model->losses.rbegin() + 64, same);
   if (!same(*last)) last = &model->losses.back();
   last->count += loss.count;
-  if (!same(*last)) {  // nothing can be said of both but that they were
+  if (!same(*last)) {  // their times cannot be combined
     last->first_ns = last->last_ns = kNoTime;
     last->has_times = false;
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was lost, on the host's clock. Internal.
+// Converts losses to the host's clock. Internal.
 #ifndef LIBTRACE_MODEL_CONVERT_LOSSES_H_
 #define LIBTRACE_MODEL_CONVERT_LOSSES_H_
 
@@ -10,10 +10,11 @@
 
 namespace acceltrace::model {
 
-// Once clocks are fitted; takes the decoder's losses. windows: null if none has times of a device.
+// Consumes the decoder's losses, after clocks are fitted. windows: nullptr if none of them has
+// device times.
 void ConvertLosses(const Windows* windows, Decoder* decoder, Model* model);
 
-// No more than losses. False: some have times of a device.
+// Does the same and nothing else. Returns false if some have device times.
 bool ConvertLosses(Decoder* decoder, Model* model);
 
 }  // namespace acceltrace::model

@@ -12,7 +12,7 @@ constexpr size_t kLanes = sizeof(Lanes) / sizeof(uint64_t);
 
 #define STALLS_INLINE inline __attribute__((always_inline))
 
-// Whether stalls are longer, all together, than a command took.
+// Returns true if the sum of the stalls exceeds the duration of the command.
 bool AreLonger(std::span<const uint64_t> stalls, uint64_t held) {
   for (const uint64_t ticks : stalls) {
     if (ticks > held) return true;
@@ -21,8 +21,8 @@ bool AreLonger(std::span<const uint64_t> stalls, uint64_t held) {
   return false;
 }
 
-// Of rows of `count` stalls each, one behind the other, those whose sum is above what was held; and
-// the bits of all stalls. Some beyond the last are read: there are others.
+// Counts rows of `count` consecutive stalls whose sum exceeds their duration, and collects the bits
+// of all stalls. It reads beyond the last row, where further rows must exist.
 STALLS_INLINE uint64_t SumsAbove(const uint64_t* stalls, size_t count, const uint64_t* held,
                                  size_t rows, uint64_t* all_bits) {
   const size_t last = (count - 1) / kLanes * kLanes;
@@ -60,7 +60,8 @@ SUMS_FOR(Avx2, __attribute__((target("avx2"))))
 void PlaceCommands(const clock::Map& clock, size_t first, size_t rows,
                    std::span<DeviceTimesChunk> times) {
   for (DeviceTimesChunk& one : times) one.Place(clock, first, rows);
-  // The head is taken off the start: beyond where the clock is known that says more than its ticks.
+  // The head is computed from the start: where the clock is not known, that is more precise than
+  // its ticks.
   DeviceTimesChunk &start = times[1], &head = times[3];
   for (size_t row = first; row < first + rows; ++row) {
     if (start.EpochAt(row) != clock::kNoEpoch && head.EpochAt(row) != clock::kNoEpoch) continue;
@@ -75,7 +76,7 @@ void PlaceJobs(const clock::Map& clock, const Column<uint8_t>& has_irq, size_t f
   uint8_t sent[DeviceTimesChunk::kRows];
   has_irq.Read(first, rows, sent);
   for (size_t i = 0; i < rows; ++i) {
-    // Nothing that happened: beside the completion, so that it widens nothing.
+    // There was no interrupt: the completion's time does not widen any bounds.
     if (!sent[i]) irq.Set(first + i, completion.At(first + i));
   }
 }
@@ -97,10 +98,10 @@ uint64_t LongStalls(const Model& model, size_t first, size_t rows,
 
 uint64_t LongStalls(const Model& model, std::span<const uint32_t> devices, const uint32_t* places,
                     const uint64_t* held_ticks) {
-  // So many stalls are unpacked at once: rows have theirs one after the other.
+  // Stalls are unpacked in parts of this size, because those of consecutive rows are consecutive.
   constexpr size_t kStalls = 32 * stream::kMaxStalls;
   uint64_t found = 0, stalls[kStalls];
-  size_t have_from = 0, have_to = 0;  // of them
+  size_t have_from = 0, have_to = 0;  // range of unpacked stalls
   for (size_t i = 0, end = 0; i < devices.size(); i = end) {
     end = i + 1;
     if (places[i] == kNoRow) continue;
@@ -126,11 +127,11 @@ uint64_t CountLonger(const uint64_t* stalls, size_t count, const uint64_t* held,
   static const bool avx2 = __builtin_cpu_supports("avx2");
   if (avx2) sums_above = SumsAboveAvx2;
 #endif
-  // Behind the last row there may be nothing to read.
+  // There may be no memory to read after the last row.
   const size_t last = ((count - 1) / kLanes * kLanes + kLanes - 1) / count;
   size_t row = rows - std::min(last, rows);
   uint64_t bits = 0, found = sums_above(stalls, count, held, row, &bits);
-  // Sums may have gone beyond 2^64.
+  // Sums may have exceeded 2^64.
   if (bits >= UINT64_MAX / stream::kMaxStalls) row = found = 0;
   for (; row < rows; ++row) found += AreLonger({stalls + row * count, count}, held[row]);
   return found;

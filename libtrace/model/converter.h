@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device's ticks to host time. Internal.
+// Converts the ticks of one device to host time. Internal.
 #ifndef LIBTRACE_MODEL_CONVERTER_H_
 #define LIBTRACE_MODEL_CONVERTER_H_
 
@@ -13,8 +13,8 @@
 
 namespace acceltrace::model {
 
-// One device's conversion; without a usable clock, times are placed by the
-// nominal frequency from the first doorbell on and bounded by nothing.
+// Without a usable clock, times are placed by the nominal frequency, starting at the first
+// doorbell, and have no bounds.
 class Converter {
  public:
   explicit Converter(Device* device)
@@ -31,9 +31,9 @@ class Converter {
     }
   }
   void Set(clock::Map map) { device_.clock = std::move(map); }
-  // Most clocks neither jump nor wrap: what else is known of a time is not asked for.
+  // Most clocks neither jump nor wrap, so that no other knowledge about a time is needed.
   bool asks_windows() const { return !device_.clock.valid() || !device_.clock.NeedsNoWindow(); }
-  // 0: how fast it counts is not known.
+  // Returns 0 if the rate is not known.
   double wrap_ns() const {
     return hz_ > 0 ? std::ldexp(1e9 / hz_, bits_ == 0 ? 64 : static_cast<int>(bits_)) : 0;
   }
@@ -56,7 +56,8 @@ class Converter {
     time.host = {-kUnboundedNs, mid_ns, kUnboundedNs};
     return time;
   }
-  // A time that was left open: where the ticks have their one place in a narrower window, if so.
+  // Resolves a time that was left open, if its ticks have only one possible place in a narrower
+  // window.
   DeviceTime Within(const clock::Window& window, const DeviceTime& open) const {
     if (open.epoch != clock::kNoEpoch || !device_.clock.valid() || window.lo_ns > window.hi_ns) {
       return open;

@@ -22,7 +22,7 @@ std::vector<uint32_t> RowsOf(const Mask& mask) {
   return rows;
 }
 
-// Where a row went, kNoRow if it is gone.
+// Returns the new number of each row, or kNoRow if it was removed.
 std::vector<uint32_t> Moved(const Mask& mask) {
   std::vector<uint32_t> moved(mask.size(), kNoRow);
   uint32_t next = 0;
@@ -65,7 +65,7 @@ void CutHost(const std::vector<uint32_t>& rows, HostEvents* host) {
              &host->arg0, &host->arg1);
 }
 
-// Before jobs are cut: an order stays if both of its jobs do.
+// An order is kept if both of its jobs are. Must be called before jobs are removed.
 void CutOrders(const Mask& kept_jobs, const Jobs& jobs, DeviceOrders* orders) {
   std::set<std::pair<uint32_t, uint32_t>> kept;
   for (size_t j = 0; orders->size() > 0 && j < jobs.size(); ++j) {
@@ -108,7 +108,7 @@ void CutDevices(const Kept& kept, Model* model) {
   model->devices = std::move(devices);
 }
 
-// What is the machine's stays: its interrupts and counters.
+// Interrupts and counters are the machine's and are kept.
 void CutSystem(const Kept& kept, SystemTables* system) {
   ThreadRuns& runs = system->runs;
   PermuteAll(RowsOf(kept.runs), &runs.begin_ns, &runs.end_ns, &runs.pid, &runs.tid, &runs.cpu,
@@ -117,7 +117,7 @@ void CutSystem(const Kept& kept, SystemTables* system) {
              &runs.minor_faults, &runs.major_faults, &runs.migrations, &runs.voluntary,
              &runs.involuntary);
   PermuteAll(RowsOf(kept.groups), &system->groups);
-  // Devices that go take their numbers along.
+  // References to removed devices become kNoRow.
   const std::vector<uint32_t> moved = Moved(kept.devices);
   const auto follow = [&](uint32_t device) { return device == kNoRow ? kNoRow : moved[device]; };
   for (SystemCounter& counter : system->counters) counter.device = follow(counter.device);
@@ -156,7 +156,7 @@ void Forget(const Wanted& wanted, Model* model) {
     }
   }
   if (wanted.jobs) return;
-  // What is left says which there are, and whether all of them was seen.
+  // The remaining columns tell which jobs exist, and if they were seen completely.
   for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_submitted,
                        &jobs.commands_retired, &jobs.status, &jobs.api_row, &jobs.wait_api_row,
                        &jobs.first_command, &jobs.num_commands}) {

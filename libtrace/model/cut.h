@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Taking rows out of a model. Internal: select.h decides which.
+// Removes rows from a model; select.h decides which ones. Internal.
 #ifndef LIBTRACE_MODEL_CUT_H_
 #define LIBTRACE_MODEL_CUT_H_
 
@@ -11,7 +11,8 @@
 
 namespace acceltrace::model {
 
-// Which rows stay: a byte for each. Commands without their job stay alone.
+// The rows to keep, as a byte for each. Commands must be kept without their jobs only if they have
+// none.
 struct Kept {
   using Mask = std::vector<uint8_t>;
   Mask devices, api, ranges, host, jobs, commands, device_events, others, process_events, runs,
@@ -19,13 +20,13 @@ struct Kept {
   std::vector<Mask> counters;  // by device
 };
 
-// References between tables follow. Losses of devices that go, go.
+// Also updates references between tables, and removes the losses of devices that are removed.
 void Remove(const Kept& kept, Model* model);
 
-// Columns that are not wanted are empty from then on.
+// Empties columns that are not wanted.
 void Forget(const Wanted& wanted, Model* model);
 
-// Rows of all tables that Remove() may shorten.
+// Counts the rows of all tables that Remove() may shorten.
 uint64_t CountRows(const Model& model);
 
 }  // namespace acceltrace::model

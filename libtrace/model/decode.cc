@@ -39,7 +39,7 @@ bool Decoder::HasDeviceLosses() const {
 }
 
 void Decoder::AddDevice(const proto::Device& device) {
-  // Each unit is shown with each cause, by every view.
+  // Every view shows each unit with each cause.
   constexpr uint64_t kMaxCells = 32'768;
   const auto units = static_cast<uint64_t>(device.units_size());
   const auto causes = static_cast<uint64_t>(device.stalls_size() + device.limiters_size());
@@ -50,8 +50,8 @@ void Decoder::AddDevice(const proto::Device& device) {
   const auto [where, fresh] =
       device_rows_.emplace(device.device(), static_cast<uint32_t>(model_->devices.size()));
   if (!fresh) {
-    // Described again (a link that changed, a live reader that came late): the first
-    // description rules, since columns were sized by it.
+    // The device was described before (its link changed, or a live reader joined late). The first
+    // description is kept, because columns were sized by it.
     return;
   }
   cells_ += units * (causes + 1);
@@ -71,8 +71,9 @@ void Decoder::AddDevice(const proto::Device& device) {
   last_sample_ns_.push_back(clock::Map::kNoHint);
 }
 
-// A fit takes a hundred times what a sample does in the file. Recordings have no more than this
-// for hours, and more in a larger file: fewer samples are wider bounds, not wrong ones.
+// Fitting a sample takes a hundred times its size in the file. Recordings of hours have fewer
+// samples than this, and larger files may have more. Dropping samples makes bounds wider, but not
+// wrong.
 void Decoder::ThinClocks(uint64_t bytes) {
   constexpr uint64_t kFreeSamples = 65'536, kLeastSampleBytes = 72;
   const uint64_t most = kFreeSamples + bytes / kLeastSampleBytes;
@@ -83,7 +84,7 @@ void Decoder::ThinClocks(uint64_t bytes) {
     if (samples <= most) break;
     std::max_element(clocks.begin(), clocks.end(), fewer)->Thin();
   }
-  // Snapshots bound the clock from both sides: two of them each.
+  // Snapshots bound the clock from both sides, so that each yields two constraints.
   const auto shorter = [](const auto& a, const auto& b) { return a.size() < b.size(); };
   while (true) {
     uint64_t bounds = 0;
@@ -100,7 +101,7 @@ void Decoder::ThinClocks(uint64_t bytes) {
 
 void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns) {
   using stream::TableRows;
-  // What the reader makes of one of its tables always has columns.
+  // The reader always returns columns for the tables that it decodes.
   const TableRows none;
   const TableRows& table = columns != nullptr ? *columns : none;
   const size_t rows = columns != nullptr ? columns->rows() : stream::Rows(packet);
@@ -166,7 +167,7 @@ void Decoder::Add(const proto::Packet& packet, uint64_t bytes, const stream::Tab
       model_->has_accounts = true;
       break;
     default:
-      return;  // footer, and what a newer schema adds
+      return;  // footer, and additions of newer schemas
   }
 }
 
@@ -246,7 +247,7 @@ void Decoder::AddHost(const stream::TableRows& rows) {
   intake.Put(Batch::kCpuFieldNumber, &host.cpu);
   intake.Put(Batch::kPidFieldNumber, &host.pid);
   intake.Put(Batch::kTidFieldNumber, &host.tid);
-  // A host event of a device that was never described stays: it is evidence.
+  // A host event of a device that was never described is kept as evidence.
   uint32_t number = 0, row = DeviceRow(number);
   if (rows.has(Batch::kDeviceFieldNumber)) {
     auto devices = intake.All<uint32_t>(Batch::kDeviceFieldNumber);
@@ -336,7 +337,7 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   AddStalls(static_cast<size_t>(about.stalls_size()), rows, held, &intake);
 }
 
-// causes: as many as the device has. held: for how many ticks.
+// causes: the number of the device's causes. held: the durations in ticks.
 void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, const RowNumbers& held,
                         RowIntake* intake) {
   Commands& commands = model_->commands;
@@ -348,8 +349,8 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, const RowN
   commands.first_stall.AppendValues(first.data(), first.size());
   if (causes == rows.stalls() && AddNarrowStalls(rows, held, *intake)) return;
   long_stalls.reset();
-  // A packet with another number of causes than its device has is read all the same, as if it had
-  // as many: its values are taken in their order.
+  // If a packet has another number of causes than its device, its values are used in their order,
+  // as if it had the same number.
   RowValues<uint64_t> stalls(rows.rows() * std::max(causes, rows.stalls()));
   const size_t have = rows.rows() * rows.stalls();
   std::fill(stalls.begin() + have, stalls.end(), 0);
@@ -360,7 +361,7 @@ void Decoder::AddStalls(size_t causes, const stream::TableRows& rows, const RowN
   intake->PutGroups(causes, stalls.data(), &model_->stall_ticks);
 }
 
-// False: nothing was added, since not all of them are numbers of 32 bits, by causes.
+// Returns false and adds nothing if not all of them are 32-bit numbers by cause.
 bool Decoder::AddNarrowStalls(const stream::TableRows& rows, const RowNumbers& held,
                               const RowIntake& intake) {
   const size_t causes = rows.stalls();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets to columns, in order of arrival. Internal.
+// Converts packets to columns, in order of arrival. Internal.
 #ifndef LIBTRACE_MODEL_DECODE_H_
 #define LIBTRACE_MODEL_DECODE_H_
 
@@ -32,16 +32,15 @@ struct DeviceJobs {
   size_t size() const { return device.size(); }
 };
 
-// Host times not far from rows of device times: the clock sample before them in
-// the stream; before the first that one, if the recording began shortly before it,
-// else Map::kNoHint.
+// Host times close to rows of device times: the preceding clock sample in the stream. Before the
+// first sample, it is that one if the recording began shortly before it, else Map::kNoHint.
 struct Near {
   RunColumn<int64_t> commands, device_events, others;
   std::vector<RunColumn<int64_t>> counters;  // by device row
   std::vector<std::vector<int64_t>> losses;  // by batch, by device row
 };
 
-// Reads packets one after the other; device times have ticks only.
+// Reads packets in order. Device times only have ticks afterwards.
 class Decoder {
  public:
   explicit Decoder(Model* model) : model_(model) {}
@@ -49,36 +48,36 @@ class Decoder {
   bool checks_only = false;           // LoadOptions::checks_only
   const Wanted* wanted = nullptr;     // LoadOptions::wanted
   HostIntake* host_intake = nullptr;  // takes host events instead of Model::host
-  // Device times are placed on the host's clock once they are asked for, where that can be.
+  // If possible, device times are placed on the host's clock only when they are read.
   bool late_times = false;
 
-  // bytes: of the stream up to the end of the packet. columns: stream::Reader::columns() of it.
+  // bytes: of the stream up to the end of the packet. columns: its stream::Reader::columns().
   void Add(const proto::Packet& packet, uint64_t bytes, const stream::TableRows* columns);
   uint64_t rows() const { return rows_; }
-  // After the last packet: samples find their counters, rows their order.
+  // Must be called after the last packet: assigns samples to their counters and sorts rows.
   void FinishSystem();
-  // Once the API calls are in order.
+  // Must be called when the API calls are sorted.
   void FinishStacks();
-  // After the last packet, while tables are as they came: what LoadStats says of record numbers.
-  // rise: over all tables, as somebody found.
+  // Counts LoadStats::duplicate_records. Must be called after the last packet, while tables are in
+  // the order of arrival. rise: the numbers are known to rise over all tables.
   void CountRepeatedRecords(bool rise);
-  // Of some losses it was the device that said when.
+  // Returns true if some losses have device times.
   bool HasDeviceLosses() const;
-  // The row of a device by its number in the trace, or kNoRow.
+  // Returns the row of a device by its number in the trace, or kNoRow.
   uint32_t DeviceRow(uint32_t number) const;
 
   DeviceJobs device_jobs;
   Column<uint8_t> in_flight;              // rows of Model::host about a job in flight
   std::vector<clock::MapBuilder> clocks;  // by device row
-  // What snapshots read through the driver show of their device's clock, by device row.
+  // Constraints on devices' clocks from snapshots that the driver read, by device row.
   std::vector<std::vector<clock::Constraint>> latched;
   Near near;
-  // The first clock sample of each batch of them, by device row, in order of the stream.
+  // The first clock sample of each batch, by device row, in order of the stream.
   std::vector<std::vector<int64_t>> batch_samples_ns;
-  // The device's own numbers of its records, 0 where the trace has none.
+  // The device's own record numbers, or 0 if the trace has none.
   Column<uint64_t> event_records;
-  // Commands whose stalls are longer than they took, by the ticks as they came; nullopt: these do
-  // not say so of all.
+  // Commands whose stalls exceed their duration in raw ticks; nullopt if those do not tell for all
+  // of them.
   std::optional<uint64_t> long_stalls = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> op_names;  // (pid, tag) to string id
   std::vector<proto::LossBatch> losses;  // kept until device times can be converted
@@ -99,7 +98,7 @@ class Decoder {
                        const RowIntake& intake);
   void NoteLongStalls(std::optional<uint64_t> more);
   void AddJobs(uint32_t device, const stream::TableRows& rows);
-  // Of rows that are added to a table which has so many before them.
+  // For rows that are appended to a table with `before` rows.
   void NoteRecords(uint32_t device, RecordNumbers::Table table, const stream::TableRows& rows,
                    const RowNumbers& records, size_t before, size_t kept);
   void AddCounters(const proto::CounterBatch& batch, size_t rows);
@@ -117,7 +116,7 @@ class Decoder {
   void AddProcessGroups(const proto::ProcessGroups& batch, size_t rows);
   void AddStackFrames(const proto::StackFrames& batch, size_t rows);
   void AddCallStacks(const proto::CallStacks& batch, size_t rows);
-  // 1 + a device's number to its row, or kNoRow.
+  // Returns the row for 1 + a device's number, or kNoRow.
   uint32_t RowOfOther(uint32_t device) const {
     return device == 0 ? kNoRow : DeviceRow(device - 1);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns of a batch into columns of a table. Internal.
+// Appends columns of a batch to columns of a table. Internal.
 #ifndef LIBTRACE_MODEL_DECODE_COLUMNS_H_
 #define LIBTRACE_MODEL_DECODE_COLUMNS_H_
 
@@ -17,7 +17,7 @@
 
 namespace acceltrace::model {
 
-// Of large batches so many as caches hold.
+// Large batches are processed in parts of this size, which fits into caches.
 inline constexpr size_t kRowsAtOnce = 4096;
 
 template <typename To, typename From>
@@ -40,7 +40,7 @@ void AppendDeltas(Column<To>* to, const google::protobuf::RepeatedField<int64_t>
   }
 }
 
-// Ends from begins and durations; a duration that leaves the range of time ends there.
+// Returns an end from a begin and a duration, limited to the range of time.
 inline int64_t EndOf(int64_t begin, uint64_t duration) {
   int64_t end = 0;
   const bool beyond = __builtin_add_overflow(begin, duration, &end);
@@ -55,7 +55,7 @@ inline void AppendEnds(Column<int64_t>* ends, const Column<int64_t>& begins,
   }
 }
 
-// Values of rows, which whoever makes them fills: nothing is cleared for it.
+// An uninitialised buffer of values for rows.
 template <typename T>
 class RowValues {
  public:
@@ -77,13 +77,13 @@ class RowValues {
   size_t size_;
 };
 
-// Rows of a table on their way into the model's columns. Those that are dropped leave all of them.
+// Appends the rows of a batch to the model's columns. Dropped rows are left out of all of them.
 class RowIntake {
  public:
   explicit RowIntake(const stream::TableRows& from) : from_(from) {}
 
   size_t rows() const { return any_dropped_ ? kept_.size() : from_.rows(); }
-  // As they came.
+  // Returns all values of a column, including those of dropped rows.
   template <typename T>
   RowValues<T> All(int column) const {
     RowValues<T> values(from_.rows());
@@ -97,12 +97,12 @@ class RowIntake {
       if (!drop(row)) kept_.push_back(row);
     }
   }
-  // values: as they came.
+  // values: including those of dropped rows.
   template <typename T>
   void Put(const RowValues<T>& values, Column<T>* to) const {
     PutGroups(1, values.data(), to);
   }
-  // The same of `each` values for a row, one after the other; or of numbers of 32 bits.
+  // The same for `each` consecutive values per row, or for 32-bit numbers.
   template <typename V, typename T>
   void PutGroups(size_t each, const V* values, Column<T>* to) const {
     if (!any_dropped_) return AppendValues(values, rows() * each, to);
@@ -145,7 +145,7 @@ class RowIntake {
 
   const stream::TableRows& from_;
   bool any_dropped_ = false;
-  std::vector<size_t> kept_;  // if any was dropped
+  std::vector<size_t> kept_;  // if any row was dropped
 };
 
 }  // namespace acceltrace::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of samples and events of devices: counters, clocks, device events, devices without
-// records.
+// Decodes packets of samples and events of devices: counters, clocks, device events, devices
+// without records.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -16,13 +16,13 @@ using stream::DecodeDeltas;
 
 namespace {
 
-// The daemon takes samples as it begins.
+// The daemon takes its first samples at the start.
 constexpr double kFirstSampleNs = 1e9;
 
 }  // namespace
 
-// What the rows of the batch hold, as a set of the device's; counters that it does not have
-// are counted.
+// Returns the set of the device's counters that the rows of the batch have. Counters that the
+// device does not have are counted.
 uint32_t Decoder::SetOf(const proto::CounterBatch& batch, size_t rows, CounterSamples* samples) {
   std::vector<CounterSamples::Entry> entries;
   for (int c = 0; c < batch.counter_size(); ++c) {
@@ -34,12 +34,12 @@ uint32_t Decoder::SetOf(const proto::CounterBatch& batch, size_t rows, CounterSa
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const auto& a, const auto& b) { return a.counter < b.counter; });
-  // There twice: the last value counts.
+  // For repeated counters, the last value counts.
   const auto last = std::unique(entries.rbegin(), entries.rend(), [](const auto& a, const auto& b) {
     return a.counter == b.counter;
   });
   entries.erase(entries.begin(), last.base());
-  // The same few sets come again and again.
+  // There are few different sets, which alternate.
   constexpr size_t kRecent = 8;
   const size_t have = samples->sets.size();
   for (size_t back = 1; back <= std::min(have, kRecent); ++back) {
@@ -74,7 +74,7 @@ void Decoder::AddCounters(const proto::CounterBatch& batch, size_t rows) {
       latched[row].push_back({ticks, before_ns, clock::Constraint::Order::kHostFirst, when});
       latched[row].push_back({ticks, after_ns, clock::Constraint::Order::kDeviceFirst, when});
     }
-    if (columns == 0) continue;  // taken for the clock alone
+    if (columns == 0) continue;  // only taken for the clock
     samples.time.AddRaw(ticks);
     samples.host_before_ns.push_back(before_ns);
     samples.host_after_ns.push_back(after_ns);
@@ -105,8 +105,8 @@ void Decoder::AddClocks(const proto::ClockBatch& batch, size_t rows) {
   }
 }
 
-// What the daemon sends with the first samples comes before them. Where those were lost, or
-// overwritten in a flight recorder, nothing is known of when it was.
+// Rows before the first sample were sent together with it. If samples before it were lost, or
+// overwritten in a flight recorder, the time of these rows is not known.
 void Decoder::HintBefore(uint32_t row, int64_t first_sample_ns) {
   const int64_t start_ns = model_->has_info ? model_->info.start_ns() : 0;
   const double after_ns = static_cast<double>(first_sample_ns) - static_cast<double>(start_ns);
@@ -184,7 +184,7 @@ void Decoder::AddOthers(const proto::OthersBatch& batch, size_t rows) {
     others.held_ticks.push_back(stream::ColumnAt(batch.held_ticks(), i));
     others.bytes.push_back(stream::ColumnAt(batch.bytes(), i));
     std::vector<uint64_t>& sums = others.stall_ticks.emplace_back();
-    if (batch.stall_ticks_size() == 0) continue;  // all of them zero
+    if (batch.stall_ticks_size() == 0) continue;  // all of them are zero
     sums.reserve(stalls);
     for (size_t s = 0; s < stalls; ++s) {
       sums.push_back(stream::ColumnAt(batch.stall_ticks(), i * stalls + s));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of API calls.
+// Decodes stacks of API calls.
 #include <algorithm>
 #include <tuple>
 
@@ -11,7 +11,7 @@
 namespace acceltrace::model {
 namespace {
 
-// As they are written they are in order.
+// They are usually written in order.
 template <typename Rows, typename Before>
 void SortIfNeeded(Rows* rows, const Before& before) {
   if (std::is_sorted(rows->begin(), rows->end(), before)) return;
@@ -39,7 +39,7 @@ void Decoder::AddCallStacks(const proto::CallStacks& batch, size_t rows) {
   }
 }
 
-// Flight recorders write base packets again: the first one counts.
+// Flight recorders repeat base packets; the first one counts.
 void Decoder::FinishStacks() {
   if (stack_frames_.empty() && call_stacks_.empty()) return;
   const auto key = [](const FrameRow& row) { return std::tie(row.stack, row.place); };
@@ -50,7 +50,7 @@ void Decoder::FinishStacks() {
   Stacks& stacks = model_->stacks;
   stacks.frames.reserve(stack_frames_.size());
   std::vector<uint32_t> numbers;
-  // What is copied goes: a trace may be of nothing else.
+  // Copied rows are freed, because a trace may consist only of them.
   for (; !stack_frames_.empty(); stack_frames_.pop_front()) {
     const FrameRow& row = stack_frames_.front();
     if (numbers.empty() || numbers.back() != row.stack) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel says of threads and the machine.
+// Decodes what the kernel reports about threads and the machine.
 #include <algorithm>
 #include <tuple>
 
@@ -11,7 +11,7 @@
 namespace acceltrace::model {
 namespace {
 
-// Flight recorders repeat base packets: the first one counts.
+// Flight recorders repeat base packets; the first one counts.
 void SortCounters(std::vector<SystemCounter>* counters) {
   const auto less = [](const auto& a, const auto& b) { return a.counter < b.counter; };
   std::stable_sort(counters->begin(), counters->end(), less);

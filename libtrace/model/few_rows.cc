@@ -25,7 +25,7 @@ bool FewRows::ReadDescriptions(std::vector<size_t> places) {
     decoder_.Add(packet, reader->stats().worth_bytes, reader->columns());
   }
   model_.read = reader->stats();
-  // Losses that a device reported have its times.
+  // Losses that a device reported have device times.
   const auto by_device = [](const proto::LossBatch& batch) {
     return std::any_of(batch.in_ticks().begin(), batch.in_ticks().end(),
                        [](uint32_t in_ticks) { return in_ticks != 0; });
@@ -102,7 +102,7 @@ bool FewRows::SeeEvents(FewColumns* columns, size_t rows) {
   const uint64_t *kind = columns->Column(0), *time = columns->Column(1);
   const uint64_t *device = columns->Column(2), *job = columns->Column(3);
   const uint64_t* pid = owners_ ? columns->Column(4) : job;
-  const size_t first = owners_ ? 5 : 4;  // of those for calls
+  const size_t first = owners_ ? 5 : 4;  // index of the first column for calls
   const uint64_t* correlation = calls_ ? columns->Column(first) : job;
   for (size_t i = 0; i < rows; ++i) {
     if (kind[i] > HostBatch::Kind_MAX) return false;
@@ -110,7 +110,7 @@ bool FewRows::SeeEvents(FewColumns* columns, size_t rows) {
       return false;
     }
     if (!calls_ || kind[i] != HostBatch::KIND_WAKE) continue;
-    // Such a one may come again.
+    // This event of a job in flight may be recorded again.
     if (columns->Column(first + 3)[i] != 0) return false;
     if (!SeeWake(time[i], device[i], job[i], columns->Column(first + 1)[i],
                  columns->Column(first + 2)[i])) {
@@ -146,7 +146,8 @@ bool FewRows::See(const Event& event) {
   uint8_t more = Near(at_ns);
   if (at_ns <= stretch_.to_ns) more |= kBeforeEnd;
   if (at_ns >= stretch_.from_ns) more |= kAfterBegin;
-  // Of a job in flight at a snapshot; which of them counts, others say.
+  // Events of a job in flight at a snapshot may be repeated; other code decides which of them
+  // counts.
   if (submit) more |= (*known & kSubmitted) != 0 ? kRepeated : kSubmitted;
   if (complete) more |= (*known & kCompleted) != 0 ? kRepeated : kCompleted;
   *known |= more;
@@ -161,7 +162,7 @@ bool FewRows::SeeWake(uint64_t time, uint64_t device, uint64_t job, uint64_t sta
   if (time > static_cast<uint64_t>(stream::kMaxTimeNs)) return false;
   const uint32_t row = RowOf(device);
   if (row == kNoRow) return false;
-  // One that gave up, or waits for no job.
+  // The thread gave up, or waited for no job.
   if (status == std::numeric_limits<uint32_t>::max() || job == 0) return true;
   wakes_.push_back({JobKey(row, static_cast<uint32_t>(job)), static_cast<int64_t>(time), call});
   return true;
@@ -261,7 +262,7 @@ void FewRows::FinishLosses() {
   for (const proto::LossBatch& batch : decoder_.losses) {
     losses += static_cast<size_t>(batch.hop_size());
   }
-  constexpr size_t kMost = 65'536;  // of more some are added up
+  constexpr size_t kMost = 65'536;  // further ones are summed up
   model_.losses.reserve(std::min(losses, kMost));
   if (!decoder_.losses.empty()) {
     ConvertTimes({}, FindOrders(model_.host), true, &decoder_, &model_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tells which jobs are in a part of a trace, from packets' bytes and a few bits for each job:
-// of a short part it counts what a page of memory costs. Internal.
+// Determines which jobs are in a part of a trace, from the bytes of packets and a few bits for each
+// job: for a short part, even the cost of a page of memory matters. Internal.
 #ifndef LIBTRACE_MODEL_FEW_ROWS_H_
 #define LIBTRACE_MODEL_FEW_ROWS_H_
 
@@ -19,11 +19,11 @@
 
 namespace acceltrace::model {
 
-// Reading ends with false where a row is not as it should be, or a packet is damaged: then it is
-// for those who count what is wrong.
+// Reading returns false if a row is invalid or a packet is damaged, so that the trace has to be
+// loaded in the way that counts errors.
 class FewRows {
  public:
-  // owners: pids of jobs are wanted; calls: the calls that submit and await them are.
+  // owners: the pids of jobs are needed. calls: the calls that submit and await them are needed.
   FewRows(const stream::FileIndex& index, const Stretch& stretch, int64_t margin_ns,
           const std::map<uint32_t, RoughClock>& rough, bool owners, bool calls, Model* model)
       : decoder_(model),
@@ -35,23 +35,24 @@ class FewRows {
         stretch_(stretch),
         guard_ns_(GuardOf(margin_ns)),
         rough_(rough) {}
-  // What belongs to every part.
+  // Reads what belongs to every part.
   bool ReadDescriptions(std::vector<size_t> places);
-  // Of the host no more than whose jobs were.
+  // Only reads from the host's events which processes the jobs belong to.
   bool ReadOwners(const std::vector<size_t>& places);
   bool ReadHost(const std::vector<size_t>& places);
-  // After the host: when those were of which it did not see enough.
+  // Must be called after ReadHost(): reads when those jobs were of which the host did not see
+  // enough.
   bool ReadJobs(const std::vector<size_t>& places);
 
  protected:
-  // A thread that went on since a job was complete.
+  // A thread that continued after a job was complete.
   struct Wake {
     uint64_t job = 0;  // JobKey
     int64_t time_ns = 0;
-    uint64_t call = 0;  // that waited
+    uint64_t call = 0;  // the waiting call
   };
 
-  // each() of each packet, which is open.
+  // Opens each packet and calls each().
   template <typename Each>
   bool EachPacket(const std::vector<size_t>& places, stream::FewColumns* columns,
                   const Each& each) {
@@ -69,11 +70,11 @@ class FewRows {
     return records_.try_emplace({device, table}, &device_records_[device]).first->second;
   }
   const Stretch& stretch() const { return stretch_; }
-  // False: nothing is known of the device's clock.
+  // Returns false if nothing is known of the device's clock.
   bool SeeRoughly(uint32_t device, uint64_t ticks, uint8_t* known);
-  // No job that counts is near the time and not told by the host.
+  // Returns true if the host saw enough of all jobs that count and are near the time.
   bool AllTold() const;
-  // Times of losses, none of which a device reported.
+  // Converts the times of losses, none of which may be a device's.
   void FinishLosses();
 
   Decoder decoder_;
@@ -100,11 +101,11 @@ class FewRows {
   const int64_t guard_ns_;
   const std::map<uint32_t, RoughClock>& rough_;
   std::map<uint32_t, Records::Device> device_records_;        // by row
-  std::map<std::pair<uint32_t, uint32_t>, Records> records_;  // and by table
+  std::map<std::pair<uint32_t, uint32_t>, Records> records_;  // by device row and table
   uint64_t last_number_ = UINT64_MAX;
   uint32_t last_row_ = kNoRow, rough_row_ = kNoRow;
   const RoughClock* clock_ = nullptr;
-  std::string buffer_;  // of a packet
+  std::string buffer_;  // holds a packet
 };
 
 }  // namespace acceltrace::model

@@ -30,7 +30,7 @@ constexpr std::array kNumbers = {HostBatch::kKindFieldNumber,
 constexpr size_t kDeviceField = 5;
 static_assert(kNumbers[kDeviceField] == HostBatch::kDeviceFieldNumber);
 
-// More runs of the handler at one time are not searched for one that is there twice.
+// If there are more runs of the handler at one time, duplicates are not searched for.
 constexpr size_t kMostRuns = 64;
 
 }  // namespace
@@ -57,7 +57,8 @@ HostRows HostIntake::Read(const stream::TableRows& rows) {
   return at;
 }
 
-// Numbers of devices become their rows. Whether all events of a device are of the same one.
+// Replaces numbers of devices by their rows. Returns true if all events of devices are of the same
+// one.
 bool HostIntake::FindDevices(size_t rows, const RowOf& row_of) {
   uint32_t* const devices = room_.fields.device.data();
   uint32_t low = devices[0], high = low;
@@ -65,7 +66,7 @@ bool HostIntake::FindDevices(size_t rows, const RowOf& row_of) {
   is_zero_[kDeviceField] = false;
   bool one = true;
   const auto see = [&](uint32_t row, size_t times) {
-    // An event of a device that was never described stays: it is evidence.
+    // An event of a device that was never described is kept as evidence.
     if (row == kNoRow) stats_.unknown_device_rows += times;
     if (row != kNoRow && device_ == kNoRow) device_ = row;
     one &= row == kNoRow || row == device_;
@@ -88,7 +89,7 @@ bool HostIntake::HasInFlight(const stream::TableRows& rows) {
   return high != 0;
 }
 
-// Times never fall, and no run of the handler is there twice.
+// Returns true if times never fall, and no run of the handler occurs twice.
 bool HostIntake::IsInOrder(const HostRows& events, size_t rows) {
   const int64_t* const times_ns = events.time_ns;
   const int64_t before_ns = holds_ ? held_.fields.time_ns[0] : times_ns[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host events on their way to laws, as they come. Internal.
+// Processes host events on arrival for checking laws. Internal.
 #ifndef LIBTRACE_MODEL_HOST_INTAKE_H_
 #define LIBTRACE_MODEL_HOST_INTAKE_H_
 
@@ -17,20 +17,21 @@
 
 namespace acceltrace::model {
 
-// For LoadOptions::checks_only: while rows come in order nothing needs to be kept of them but what
-// HostJobs and CheckedEvents are. Where they are not, all of them are needed (DropRepeated(),
-// SortHost(), MergeHandlerRuns(), FindOrders()): then the trace is read once more.
+// For LoadOptions::checks_only: as long as rows arrive in order, only what HostJobs and
+// CheckedEvents hold needs to be kept. Otherwise, all of them are needed (DropRepeated(),
+// SortHost(), MergeHandlerRuns(), FindOrders()), and the trace is read again.
 class HostIntake {
  public:
   // stats must outlive it.
   explicit HostIntake(LoadStats* stats) : stats_(*stats), jobs_(stats) {}
 
-  // No more than kRowsAtOnce. row_of(device): by its number in the trace, or kNoRow.
+  // Takes at most kRowsAtOnce rows. row_of(device): returns the row for a number in the trace, or
+  // kNoRow.
   using RowOf = std::function<uint32_t(uint32_t)>;
   void Add(const stream::TableRows& rows, const RowOf& row_of);
-  // Of all rows so far; if not, nothing else may be asked for.
+  // Returns true if all rows so far were in order; if not, only call this.
   bool in_order() const { return in_order_; }
-  // After the last row.
+  // Must be called after the last row.
   HostJobs Done(HostEvents* host);
 
  private:
@@ -44,16 +45,16 @@ class HostIntake {
   JobCollector jobs_;
   CheckedEvents checked_;
   bool in_order_ = true;
-  uint32_t device_ = kNoRow;  // the only one
+  uint32_t device_ = kNoRow;  // the only device
   // Runs of the handler at run_ns_, by device and queue.
   int64_t run_ns_ = kNoTime;
   std::vector<uint64_t> runs_;
-  // The last row, once there is one: whether it is alone in its time only the next one tells.
+  // The last row is held back: only the next one shows if it is alone at its time.
   bool holds_ = false, shares_before_ = false;
   HostRoom<1> held_;
-  HostRoom<kRowsAtOnce> room_;  // for columns that do not lie anywhere as they are
+  HostRoom<kRowsAtOnce> room_;  // for columns that are not contiguous in memory
   static constexpr size_t kFields = 13;
-  std::array<bool, kFields> is_zero_{};  // so is that column of it
+  std::array<bool, kFields> is_zero_{};  // true if that column of room_ is all zeros
   std::array<uint8_t, kRowsAtOnce> in_flight_;
 };
 

@@ -51,7 +51,7 @@ HostJobs::Chunk* HostJobs::Open(size_t c) {
   return (chunks_[c] = std::move(chunk)).get();
 }
 
-// Each is packed once, in their order.
+// Chunks are packed once, in order.
 void HostJobs::Pack(size_t c) {
   const std::unique_ptr<Chunk> chunk = std::move(chunks_[c]);
   EachHostJobField(packed_, *chunk, [](auto& column, const auto& values) {
@@ -59,7 +59,7 @@ void HostJobs::Pack(size_t c) {
   });
 }
 
-// How often a chunk is unpacked: where they are asked for in no order that would go on and on.
+// Limits how often chunks are unpacked, because random lookups would repeat that too often.
 constexpr size_t kMostTimes = 16;
 
 HostJobs::Times HostJobs::TimesOf(uint32_t row) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host's events say of each job. Internal: the clock's fit needs it before the jobs are
-// joined.
+// What the host's events tell about each job. Internal: the fit of the clock needs it before the
+// jobs are joined.
 #ifndef LIBTRACE_MODEL_HOST_JOBS_H_
 #define LIBTRACE_MODEL_HOST_JOBS_H_
 
@@ -18,7 +18,7 @@
 
 namespace acceltrace::model {
 
-// Of a job, of many: what is known of each, or kNotKnown. Times as in Jobs.
+// The fields of a job or of many jobs, or kNotKnown for each. Times as in Jobs.
 template <template <typename> typename Of>
 struct HostJobFields {
   Of<uint8_t> submitted;
@@ -36,8 +36,8 @@ inline uint64_t JobKey(uint32_t device, uint32_t job) {
   return (static_cast<uint64_t>(device) << 32) | job;
 }
 
-// By JobKey, in order of their first events. Jobs whose events were long ago take room only where
-// they differ from their neighbours, until one of them is spoken of again.
+// Jobs by JobKey; rows are in the order of first events. Old jobs only take memory where they
+// differ from their neighbours, until another event of one of them follows.
 class HostJobs {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
@@ -48,28 +48,29 @@ class HostJobs {
 
   size_t size() const { return keys_.size(); }
   const JobKeys& keys() const { return keys_; }
-  // Whether keys do.
+  // Returns true if keys rise.
   bool rise() const { return rise_; }
-  // kNone: the host did not speak of it.
+  // Returns kNone if the host did not see the job.
   uint32_t Find(uint64_t key) const {
-    // Most are asked for in their order.
+    // Most lookups are in order.
     if (last_ + 1 < keys_.size() && keys_[last_ + 1] == key) return ++last_;
     const uint32_t row = rise_ ? FindRising(key) : index_.Find(key, KeyOf{keys_});
     if (row != kNone) last_ = row;
     return row;
   }
-  // When a job was, as far as the host says so.
+  // The times of a job that the host recorded.
   struct Times {
     int64_t submit_ns = kNoTime, doorbell_ns = kNoTime, complete_ns = kNoTime;
   };
   Times TimesOf(uint32_t row) const;
-  // Rows of one chunk that follow each other, or kNone so many times.
+  // Consecutive rows of one chunk, or a number of rows of kNone.
   struct Stretch {
     uint32_t row;
     size_t rows;
   };
   static void FindStretches(const uint32_t* rows, size_t count, std::vector<Stretch>* stretches);
-  // One field of all of them; of kNone what is known of no job. field(of HostJobFields): that one.
+  // Reads one field of all stretches, or kNotKnown for kNone. field(HostJobFields): returns the
+  // field.
   template <typename Field, typename T>
   void Read(const Field& field, const std::vector<Stretch>& stretches, T* out) const {
     for (const Stretch& stretch : stretches) {
@@ -84,9 +85,9 @@ class HostJobs {
       out += stretch.rows;
     }
   }
-  // Whether Take() may be called: no job was spoken of again when its chunk was packed.
+  // Returns true if Take() may be called: no job had another event after its chunk was packed.
   bool in_order() const { return !reopened_; }
-  // One field of all jobs, which is gone then.
+  // Moves one field of all jobs to *out.
   template <typename Field, typename T>
   void Take(const Field& field, Column<T>* out) {
     *out = std::move(field(packed_));
@@ -96,12 +97,12 @@ class HostJobs {
                         std::min(kChunk, keys_.size() - first));
     }
   }
-  // Where the fields of a job are. Good until the next Get().
+  // Where the fields of a job are. Valid until the next Get().
   struct Place {
     Chunk* chunk;
     size_t at;
   };
-  // Made if it is not there.
+  // Adds the job if necessary.
   Place Get(uint64_t key) {
     // Events of a job are close to each other.
     uint32_t& known = known_[key % kKnown];
@@ -119,7 +120,7 @@ class HostJobs {
     const JobKeys& keys;
     uint64_t operator()(uint32_t row) const { return keys[row]; }
   };
-  // The times of a chunk that were unpacked to be read.
+  // The times of a chunk that were unpacked for reading.
   struct TimesSlot {
     size_t chunk = SIZE_MAX;
     Values<int64_t> submit_ns, doorbell_ns, complete_ns;
@@ -132,19 +133,19 @@ class HostJobs {
   Chunk* Open(size_t chunk);
   void Pack(size_t chunk);
 
-  bool rise_ = true;                      // keys do, as those of one device do as a rule
-  KeyIndex index_;                        // if they don't
-  std::array<uint32_t, kKnown> known_{};  // rows of keys that were asked for
-  mutable uint32_t last_ = 0;             // the row that was found last
+  bool rise_ = true;                      // keys rise, as those of one device usually do
+  KeyIndex index_;                        // if they do not
+  std::array<uint32_t, kKnown> known_{};  // rows of recent keys
+  mutable uint32_t last_ = 0;             // the last one found
   JobKeys keys_;
   HostJobFields<Column> packed_;
   std::vector<std::unique_ptr<Chunk>> chunks_;  // nullptr: packed
-  bool reopened_ = false;                       // one of them was packed before
+  bool reopened_ = false;                       // true if a packed chunk was opened again
   mutable std::unique_ptr<std::array<TimesSlot, kSlots>> times_;
-  mutable size_t unpacked_times_ = 0;  // how often one was
+  mutable size_t unpacked_times_ = 0;  // how often times were unpacked
 };
 
-// each(a's field, b's field), of all
+// Calls each(a's field, b's field) for all fields.
 template <typename A, typename B, typename Each>
 void EachHostJobField(A& a, B& b, const Each& each) {
   each(a.submitted, b.submitted);

@@ -14,7 +14,7 @@ template <typename T>
 using One = T;
 using Job = HostJobFields<One>;
 
-// All fields of a job by a number, times not always there.
+// Derives all fields of a job from a number; some times are absent.
 Job JobOf(uint64_t number) {
   std::mt19937_64 random(number);
   Job job;
@@ -34,7 +34,7 @@ Job JobOf(uint64_t number) {
   return job;
 }
 
-// What is known of no job.
+// Returns the fields of an unknown job.
 Job NoJob() {
   Job job{};
   for (int64_t* field : {&job.submit_ns, &job.doorbell_ns, &job.submit_end_ns, &job.irq_ns,
@@ -44,7 +44,7 @@ Job NoJob() {
   return job;
 }
 
-// One field of jobs in `rows` as the list has it, and as it should be.
+// Compares one field of the jobs in `rows` with what the list returns.
 template <typename T, typename Field>
 size_t CountWrong(const HostJobs& list, const std::vector<uint32_t>& rows,
                   const std::vector<Job>& expected, const Field& field) {
@@ -75,8 +75,8 @@ size_t CountWrong(const HostJobs& list, const std::vector<uint32_t>& rows,
   return wrong;
 }
 
-// `jobs` of some devices, whose numbers rise; of one in `late` something is said again, of any one
-// before it.
+// Adds `jobs` jobs of some devices with rising numbers. One in `late` of them is followed by
+// another event of any earlier job.
 void Compare(uint64_t jobs, uint64_t late, uint64_t seed, uint64_t devices) {
   std::mt19937_64 random(seed);
   HostJobs list;
@@ -103,7 +103,7 @@ void Compare(uint64_t jobs, uint64_t late, uint64_t seed, uint64_t devices) {
   }
   CHECK(different == 0);
   CHECK(CountWrong(list, rows, plain) == 0);
-  // In no order, and some that are not there.
+  // In random order, including unknown jobs.
   for (int i = 0; i < 2'000 && jobs > 0; ++i) {
     rows.push_back(random() % 8 == 0 ? HostJobs::kNone : static_cast<uint32_t>(random() % jobs));
   }

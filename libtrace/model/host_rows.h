@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host events as they lie in memory, a few at a time. Internal.
+// Host events as arrays, some rows at a time. Internal.
 #ifndef LIBTRACE_MODEL_HOST_ROWS_H_
 #define LIBTRACE_MODEL_HOST_ROWS_H_
 
@@ -13,7 +13,7 @@
 
 namespace acceltrace::model {
 
-// each(a's field, b's field), of all of them in this order.
+// Calls each(a's field, b's field) for all fields, in this order.
 template <typename A, typename B, typename Each>
 void EachHostField(A& a, B& b, const Each& each) {
   each(a.kind, b.kind), each(a.time_ns, b.time_ns);
@@ -24,7 +24,7 @@ void EachHostField(A& a, B& b, const Each& each) {
   each(a.arg0, b.arg0), each(a.arg1, b.arg1);
 }
 
-// Where the first value of each field lies, and the next ones behind it.
+// The first value of a field, followed by those of the next rows.
 template <typename T>
 using FirstValue = const T*;
 using HostRows = HostEventFields<FirstValue>;
@@ -34,14 +34,14 @@ inline HostRows RowsFrom(HostRows rows, size_t first) {
   return rows;
 }
 
-// Room for `kMost` of them.
+// A buffer for up to `kMost` rows.
 template <size_t kMost>
 class HostRoom {
   template <typename T>
   using Values = std::array<T, kMost>;
 
  public:
-  // No more than kMost.
+  // rows: at most kMost.
   HostRows Read(const HostEvents& host, size_t first, size_t rows) {
     HostRows at;
     EachHostField(host, fields, [&](const auto& column, auto& values) {
@@ -54,7 +54,7 @@ class HostRoom {
   HostEventFields<Values> fields;
 };
 
-// each(first, rows, HostRows) of a chunk of them at a time.
+// Calls each(first, rows, HostRows) for each chunk.
 template <typename Each>
 void EachHostChunk(const HostEvents& host, const Each& each) {
   constexpr size_t kRows = Column<uint8_t>::kRows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel says of threads and of the machine (libtrace/proto/host.proto), as columns.
+// What the kernel reports about threads and the machine (libtrace/proto/host.proto), as columns.
 #ifndef LIBTRACE_MODEL_HOST_TABLES_H_
 #define LIBTRACE_MODEL_HOST_TABLES_H_
 
@@ -12,8 +12,8 @@
 
 namespace acceltrace::model {
 
-// A thread on a CPU, and before: from begin_ns - away_ns on it was in `away`, then runnable for
-// ready_ns. Times of CLOCK_MONOTONIC; names are string ids.
+// A thread on a CPU, and before: from begin_ns - away_ns on, it was in state `away`, then runnable
+// for ready_ns. Times of CLOCK_MONOTONIC; names are string ids.
 struct ThreadRuns {
   Column<int64_t> begin_ns, end_ns;
   Column<uint32_t> pid, tid, cpu;
@@ -26,7 +26,7 @@ struct ThreadRuns {
   int64_t AwayNs(size_t row) const { return begin_ns[row] - static_cast<int64_t>(away_ns[row]); }
 };
 
-// Sums over the interrupts of a CPU and number from begin_ns to end_ns.
+// Sums over the interrupts with a kind and number on a CPU, from begin_ns to end_ns.
 struct Interrupts {
   Column<int64_t> begin_ns, end_ns;
   Column<uint8_t> kind;  // proto::InterruptBatch::Kind
@@ -37,15 +37,15 @@ struct Interrupts {
 };
 
 struct SystemCounter {
-  uint32_t counter = 0;                                 // as samples name it
+  uint32_t counter = 0;                                 // number in samples
   uint32_t source = 0, name = 0, object = 0, unit = 0;  // string ids
-  bool total = false;                                   // differences count
+  bool total = false;                                   // if true, only differences are meaningful
   uint32_t device = 0;                                  // row of Model::devices, or kNoRow
 };
 
 struct SystemSamples {
   Column<int64_t> time_ns;
-  Column<uint32_t> counter;  // place in SystemTables::counters
+  Column<uint32_t> counter;  // position in SystemTables::counters
   Column<uint64_t> value;
   size_t size() const { return time_ns.size(); }
 };
@@ -55,17 +55,17 @@ struct ProcessGroup {
   uint32_t pid = 0, group = 0;  // string id
 };
 
-// A place in a program's code.
+// A location in a program's code.
 struct Frame {
-  uint32_t object = 0, build_id = 0;  // string ids; without both, offset is an address
+  uint32_t object = 0, build_id = 0;  // string ids; if both are 0, offset is an address
   uint64_t offset = 0;                // in the file
 };
 
-// Stacks of API calls, numbered by position.
+// Stacks of API calls, identified by position.
 struct Stacks {
-  std::vector<uint32_t> first;  // frame of each stack, and the number of all of them
-  std::vector<Frame> frames;    // of a stack innermost first
-  Column<uint32_t> of_call;     // of each of Model::api: stack or kNoStack; empty: there are none
+  std::vector<uint32_t> first;  // first frame of each stack, followed by the total number
+  std::vector<Frame> frames;    // of each stack, innermost first
+  Column<uint32_t> of_call;     // for each of Model::api: stack or kNoStack; empty without stacks
   static constexpr uint32_t kNoStack = 0xffffffff;
   size_t size() const { return first.empty() ? 0 : first.size() - 1; }
 };

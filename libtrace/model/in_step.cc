@@ -14,7 +14,7 @@ using proto::DeviceEventBatch;
 
 constexpr size_t kRows = Column<uint64_t>::kRows;
 
-// The records of a table, a chunk at a time, and the jobs that they are of.
+// Reads the records of a table by chunks, with their jobs.
 class Records {
  public:
   Records(const Column<uint64_t>& records, const Column<uint32_t>* jobs)
@@ -23,17 +23,17 @@ class Records {
   }
   size_t row() const { return first_ + at_; }
   bool done() const { return at_ == count_; }
-  // Beyond all others at the end.
+  // Larger than all others at the end.
   uint64_t record() const { return done() ? UINT64_MAX : chunk_[at_]; }
   uint32_t job() const { return chunk_jobs_[at_]; }
   void Next() { Skip(1); }
-  // No more than the chunk has.
+  // At most as many as are left in the chunk.
   void Skip(size_t records) {
     at_ += records;
     if (at_ == count_ && first_ + at_ < records_.size()) Load();
   }
-  // So many of the next ones that are of one job and, unless it is about all, before a record; at
-  // least the first one.
+  // Returns the next records of one job; unless `all`, only those before a record, but at least the
+  // first one.
   std::span<const uint64_t> Run(uint64_t before, bool all) const {
     const uint32_t job = chunk_jobs_[at_];
     size_t end = at_ + 1;
@@ -56,16 +56,17 @@ class Records {
   std::array<uint32_t, kRows> chunk_jobs_;
 };
 
-// Of each record in the order of their numbers one of see->Job(record, side), Commands(records of
-// one job, its side) and Other(record), until it is false; whether it was not. Where tables are not
-// in that order the numbers do not rise.
+// Calls see->Job(record, side), Commands(records of one job, its side) or Other(record) for each
+// record in order of number until it returns false. Returns true if it never did. If tables are not
+// in that order, the numbers do not rise.
 template <typename See>
 bool EachRecord(const Model& model, const Decoder& decoder, const SidesOfJobs& sides, See* see) {
   Records jobs(decoder.device_jobs.record, &decoder.device_jobs.job);
   Records commands(model.commands.record, &model.commands.job), events(decoder.event_records, {});
-  // The job whose record is next: most commands before it are its own. And of the command before.
+  // The job whose record is next, because most commands before it are its own, and that of the
+  // previous command.
   HostJobs::Times next_side, its_side;
-  uint32_t its_job = 0;  // no job's
+  uint32_t its_job = 0;  // not a job's
   const auto rows = std::make_unique<SideRows>();
   const auto load_next = [&] {
     if (jobs.done()) return;
@@ -117,14 +118,14 @@ struct Steps {
     last = record;
     return true;
   }
-  // They rise: those that were left out were lost.
+  // The numbers rise, so that missing ones were lost.
   bool any_lost() const { return last - first != count - 1; }
 
   uint64_t first = 0, last = 0, count = 0;
-  int64_t complete_ns = kNoTime;  // of all jobs so far
+  int64_t complete_ns = kNoTime;  // latest of all jobs so far
 };
 
-// Of those that were lost hi_ns is of what is between two of them, at first.
+// At first, hi_ns of each lost sequence only covers the records up to the next one.
 struct Losses {
   bool Job(uint64_t record, const HostJobs::Times& side) {
     See(record);
@@ -149,10 +150,10 @@ struct Losses {
   }
 
   LostRecords lost;
-  int64_t lo_ns = clock::Window::kMin;  // of all so far
+  int64_t lo_ns = clock::Window::kMin;  // of all records so far
 
  private:
-  // Whether it comes right behind some.
+  // Returns true if the record directly follows lost ones.
   bool See(uint64_t record) {
     const bool is_edge = count_++ > 0 && record - last_.record > 1;
     if (is_edge) {

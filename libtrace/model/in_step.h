@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the order of a device's records says more of its jobs than their own events, and what it
-// says of those that were lost if not. Internal.
+// Tells if the order of a device's records adds to what the events of its jobs show, and if not,
+// what it shows of lost records. Internal.
 #ifndef LIBTRACE_MODEL_IN_STEP_H_
 #define LIBTRACE_MODEL_IN_STEP_H_
 
@@ -15,7 +15,7 @@
 
 namespace acceltrace::model {
 
-// What the host says of when jobs were whose rows follow each other.
+// Host times of consecutive rows of jobs.
 struct SideRows {
   static constexpr size_t kRows = HostJobs::kChunk;
   bool Has(size_t row) const { return row - first < kRows; }
@@ -26,28 +26,29 @@ struct SideRows {
   int64_t submit_ns[kRows], doorbell_ns[kRows], complete_ns[kRows];
 };
 struct SidesOfJobs {
-  // Of a row of DeviceJobs and others near it.
+  // Loads a row of DeviceJobs and others near it.
   std::function<void(size_t row, SideRows* rows)> load;
-  std::function<HostJobs::Times(uint32_t job)> of_job;  // by its number
+  std::function<HostJobs::Times(uint32_t job)> of_job;  // by job number
 };
 
-// Of most traces it says no more: each command whose record comes behind that of a job was complete
-// for the host no earlier than this job. Of one device whose tables are in the order of their
-// records. *any_lost: whether numbers of records are missing.
+// For most traces, the order adds nothing: each command whose record follows that of a job was
+// complete for the host no earlier than this job. For one device whose tables are sorted by record.
+// *any_lost: receives whether record numbers are missing.
 bool IsInStep(const Model& model, const Decoder& decoder, const SidesOfJobs& sides, bool* any_lost);
 
-// What else the order says there of records that were lost, and of two that are not.
+// In that case, what the order of records shows of lost ones, and of the two that border on them.
 struct LostRecords {
-  // The first one that is followed by lost ones, and the last one that comes right behind some.
+  // The first record that is followed by lost ones, and the last one that directly follows lost
+  // ones.
   struct Edge {
     uint64_t record = 0;
-    int64_t lo_ns = clock::Window::kMin;  // of those before it
-    int64_t hi_ns = clock::Window::kMax;  // of those after it
+    int64_t lo_ns = clock::Window::kMin;  // of the records before it
+    int64_t hi_ns = clock::Window::kMax;  // of the records after it
   };
   Edge first_before, last_after;
-  std::vector<clock::Window> when;  // of each in order; neighbours may meet
+  std::vector<clock::Window> when;  // for each lost sequence, in order; adjacent ones may touch
 };
-// Some were lost.
+// Must only be called if some were lost.
 LostRecords FindLost(const Model& model, const Decoder& decoder, const SidesOfJobs& sides);
 
 }  // namespace acceltrace::model

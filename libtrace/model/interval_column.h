@@ -15,14 +15,14 @@
 
 namespace acceltrace::model {
 
-// Computes what an IntervalColumn does not hold.
+// Computes the intervals that an IntervalColumn does not store.
 class IntervalSource {
  public:
   virtual ~IntervalSource() = default;
   virtual clock::Interval At(size_t row) const = 0;
 };
 
-// Intervals, as their middles and how far their ends are from there.
+// Intervals, stored as their middles and the distances of their ends.
 class IntervalColumn {
  public:
   using value_type = clock::Interval;
@@ -34,7 +34,7 @@ class IntervalColumn {
     return {static_cast<int64_t>(mid_ns - before_ns_[row]), mid_ns_[row],
             static_cast<int64_t>(mid_ns + after_ns_[row])};
   }
-  // The middle alone.
+  // Returns only the middle.
   int64_t MidNs(size_t row) const {
     return source_ != nullptr ? source_->At(row).mid_ns : mid_ns_[row];
   }
@@ -49,16 +49,16 @@ class IntervalColumn {
     after_ns_.push_back(Apart(at.mid_ns, at.hi_ns));
   }
   const Column<int64_t>& mid_ns() const { return mid_ns_; }
-  // How far lo_ns and hi_ns are from there.
+  // The distances of lo_ns and hi_ns from the middle.
   const Column<uint64_t>& before_ns() const { return before_ns_; }
   const Column<uint64_t>& after_ns() const { return after_ns_; }
-  // Middles, and how far the ends are from there.
+  // Writes middles and the distances of the ends.
   void Write(size_t first, size_t rows, const int64_t* mid_ns, const uint64_t* before_ns,
              const uint64_t* after_ns) {
     mid_ns_.Write(first, rows, mid_ns);
     before_ns_.Write(first, rows, before_ns), after_ns_.Write(first, rows, after_ns);
   }
-  // Bounds lie on both sides of 0 where nothing is known.
+  // Unsigned, because the bounds may be on both sides of 0 and far apart if nothing is known.
   static uint64_t Apart(int64_t from, int64_t to) {
     return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
   }
@@ -71,7 +71,7 @@ class IntervalColumn {
     mid_ns_.Permute(order), before_ns_.Permute(order), after_ns_.Permute(order);
   }
 
-  // Of a column without rows: where they come from.
+  // For a column without rows: sets the source of its intervals.
   void Attach(std::shared_ptr<const IntervalSource> source) { source_ = std::move(source); }
 
  private:

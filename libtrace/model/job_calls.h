@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which call submitted a job or waited for it. Internal.
+// Finds the calls that submitted a job or waited for it. Internal.
 #ifndef LIBTRACE_MODEL_JOB_CALLS_H_
 #define LIBTRACE_MODEL_JOB_CALLS_H_
 
@@ -16,7 +16,7 @@
 
 namespace acceltrace::model {
 
-// Calls by correlation; of those that share one the first counts.
+// Calls by correlation. Of several with the same one, the first counts.
 class JobCalls {
  public:
   explicit JobCalls(const Column<uint64_t>& ids) : submitted_(ids), awaited_(submitted_) {
@@ -30,7 +30,7 @@ class JobCalls {
         ids);
     if (!std::is_sorted(calls_.begin(), calls_.end())) std::sort(calls_.begin(), calls_.end());
   }
-  // The one that submitted a job, or waited for it; each is asked for in order, about.
+  // Returns the call that submitted a job, or waited for it. Lookups should be roughly in order.
   uint32_t Submitted(uint64_t id) { return Find(id, &submitted_, &last_); }
   uint32_t Awaited(uint64_t id) { return Find(id, &awaited_, &last_wait_); }
 
@@ -40,7 +40,7 @@ class JobCalls {
     return id == 0 ? kNoRow : rising->Find(id);
   }
 
-  // Most are asked for in order. last: where one was found before.
+  // Most lookups are in order. last: the position of the previous result.
   static uint32_t FindCall(const std::vector<std::pair<uint64_t, uint32_t>>& calls,
                            uint64_t correlation, size_t* last) {
     const auto is_it = [&](size_t at) {

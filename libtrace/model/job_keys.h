@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of jobs by row. Internal.
+// The keys of jobs by row. Internal.
 #ifndef LIBTRACE_MODEL_JOB_KEYS_H_
 #define LIBTRACE_MODEL_JOB_KEYS_H_
 
@@ -13,19 +13,19 @@
 
 namespace acceltrace::model {
 
-// A driver numbers its jobs one after the other: while most keys follow the one before them no more
-// is kept than where they do not. Not for several threads at once.
+// A driver numbers its jobs consecutively: as long as most keys follow the previous one, only the
+// starts of runs are stored. Not thread-safe.
 class JobKeys {
  public:
   size_t size() const { return size_; }
   uint64_t operator[](size_t row) const {
     if (!all_.empty()) return all_[row];
     const Run& run = runs_[last_];
-    // Most are asked for in order.
+    // Most lookups are in order.
     const bool known = row >= run.row && (last_ + 1 == runs_.size() || row < runs_[last_ + 1].row);
     return known ? run.key + (row - run.row) : Far(row);
   }
-  // Those of `rows` rows from `first` on.
+  // Reads `rows` rows from `first` on.
   void Read(size_t first, size_t rows, uint64_t* out) const {
     for (size_t done = 0; done < rows;) {
       const uint64_t key = (*this)[first + done];
@@ -45,7 +45,7 @@ class JobKeys {
     runs_.push_back({key, row});
     if (runs_.size() > kFreeRuns + row / kLeastOfRun) KeepAll();
   }
-  // They will be asked for in no order.
+  // Prepares for lookups in any order.
   void KeepAll() {
     if (!all_.empty()) return;
     all_.reserve(size_);
@@ -55,7 +55,7 @@ class JobKeys {
     }
     runs_ = {};
   }
-  // The row of a key, if there is one, where keys rise.
+  // Returns the row of a key, if any. Keys must rise.
   std::optional<size_t> Find(uint64_t key) const {
     if (!all_.empty()) {
       const auto found = std::lower_bound(all_.begin(), all_.end(), key);
@@ -75,7 +75,7 @@ class JobKeys {
  private:
   struct Run {
     uint64_t key;
-    size_t row;  // of the first one
+    size_t row;  // first row
   };
   static constexpr size_t kFreeRuns = 64, kLeastOfRun = 8;
 
@@ -88,11 +88,11 @@ class JobKeys {
 
   size_t size_ = 0;
   std::vector<Run> runs_;
-  std::vector<uint64_t> all_;  // instead of these, once there are many
-  mutable size_t last_ = 0;    // run that was asked for
+  std::vector<uint64_t> all_;  // replaces the runs if there are many
+  mutable size_t last_ = 0;    // last run that was used
 };
 
-// Reads them in the order of their rows, many at once.
+// Reads keys in order of their rows, many at once.
 class JobKeyReader {
  public:
   explicit JobKeyReader(const JobKeys& keys) : keys_(keys) {}

@@ -12,7 +12,7 @@ namespace {
 
 TEST_CASE("Keys of jobs are those that were added, whether they follow each other or not") {
   std::mt19937_64 random(1);
-  // Of so many keys one does not follow the one before it.
+  // One of this many keys does not follow the one before it.
   for (const uint64_t run : {1, 3, 100, 5'000, 1'000'000}) {
     JobKeys keys;
     std::vector<uint64_t> expected;

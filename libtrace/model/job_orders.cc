@@ -7,7 +7,7 @@ using clock::Constraints;
 
 namespace {
 
-// False: there is one that Constraints::AddSpan() would not take with the window from its
+// Returns false if Constraints::AddSpan() would reject one of the jobs with the window from its
 // submission to its end.
 inline __attribute__((always_inline)) bool SetWindowsBody(const SideRows& sides, size_t rows,
                                                           int64_t stop_ns, uint32_t* since_submit,
@@ -60,7 +60,7 @@ void AddOrders(const Windows& windows, size_t row, const Windows::Side& side, ui
     rung.lo_ns = std::max(rung.lo_ns, rang_ns);
     orders->Add({doorbell, rang_ns, Order::kHostFirst, rung});
   }
-  // Not the handler's entry: one from before the completion may still have found it.
+  // The handler's entry is not used: one from before the completion may still have found it.
   if (done_ns != kNoTime) orders->Add({completion, done_ns, Order::kDeviceFirst, window});
 }
 

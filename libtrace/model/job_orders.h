@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the order of events shows of jobs' device times. Internal.
+// Finds constraints on jobs' device times in the order of events. Internal.
 #ifndef LIBTRACE_MODEL_JOB_ORDERS_H_
 #define LIBTRACE_MODEL_JOB_ORDERS_H_
 
@@ -16,16 +16,16 @@
 
 namespace acceltrace::model {
 
-// Those of one row.
+// Adds those of one row.
 void AddOrders(const Windows& windows, size_t row, const Windows::Side& side, uint64_t doorbell,
                uint64_t completion, clock::Constraints* orders);
 
-// Those of all jobs of the only device, where the order of its records says no more of a job than
-// its own events (in_step.h). Jobs that were rung, and complete for the host later, are looked at
-// in the columns; others are few.
+// The constraints of all jobs of the only device, if the order of its records adds nothing to a
+// job's own events (in_step.h). Jobs with a doorbell and a later completion on the host are
+// evaluated by columns; others are rare.
 class JobOrders : public clock::OrderSource {
  public:
-  // Refers to both. The jobs' times are as they came.
+  // Keeps references to both. The jobs' times must be as they were decoded.
   JobOrders(const DeviceJobs& jobs, const Windows& windows) : jobs_(jobs), windows_(windows) {}
 
   size_t chunks() const override { return (jobs_.size() + kRows - 1) / kRows; }
@@ -44,7 +44,7 @@ class JobOrders : public clock::OrderSource {
   SideRows sides_;
   uint64_t doorbells_[kRows], completions_[kRows];
   uint32_t none_[kRows] = {}, until_end_[kRows], since_submit_[kRows];
-  std::map<size_t, clock::Constraints> others_;  // of chunks that have others
+  std::map<size_t, clock::Constraints> others_;  // of the chunks that have other jobs
 };
 
 }  // namespace acceltrace::model

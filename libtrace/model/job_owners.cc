@@ -61,7 +61,7 @@ void JobOwners::Build() {
   built_ = true;
   FindAsked();
   uint32_t last_client = 0, last_pid = 0;
-  // Rows of one client follow each other.
+  // Rows of one client are consecutive.
   const auto see = [&](size_t, uint64_t correlation, uint32_t pid) {
     const uint32_t client = ClientOf(correlation);
     if (client != last_client || pid != last_pid) See(client, pid);

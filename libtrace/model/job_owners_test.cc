@@ -33,7 +33,7 @@ JobSpec Seen(uint32_t number, uint64_t id) {
   return job;
 }
 
-// The driver's side of it was not recorded.
+// A job whose driver side was not recorded.
 JobSpec Unseen(uint32_t number, uint64_t id) {
   JobSpec job = Seen(number, id);
   job.submit_ns = job.doorbell_ns = job.submit_end_ns = job.irq_ns = job.complete_ns = 0;
@@ -44,7 +44,7 @@ void AddCall(TraceBuilder* builder, uint32_t pid, uint64_t id, int64_t begin_ns 
   builder->AddApi("Launch", pid, id, begin_ns, begin_ns + 2'800);
 }
 
-// Whose the jobs with these ids are, of which nobody saw more than the device's side.
+// Returns the owners of jobs with these ids of which only the device's side was recorded.
 Pids OwnersOf(TraceBuilder builder, const std::vector<uint64_t>& ids) {
   builder.AddDevice();
   constexpr uint32_t kFirst = 50;
@@ -65,7 +65,7 @@ TEST_CASE("A job that nobody saw being submitted is its client's, as calls tell 
   AddCall(&builder, 100, Id(7, 1));
   AddCall(&builder, 200, Id(8, 1));
   AddCall(&builder, 100, Id(7, 2));
-  // The last one has no client, and of the one before it nothing is known.
+  // The last one has no client, and nothing is known about the one before it.
   CHECK(OwnersOf(std::move(builder), {Id(8, 9), Id(7, 9), Id(7, 8), Id(9, 1), Id(0, 7)}) ==
         Pids{200, 100, 100, 0, 0});
 }
@@ -105,7 +105,7 @@ TEST_CASE("A client that has a process's number is that process in traces of bef
   TraceBuilder builder;
   builder.AddProcess(300, 300, "by its name");
   builder.AddProcessEvent(Kind::KIND_ATTACHED, kBase, 301, 301);
-  // This one has a client with another number.
+  // This process has a client with another number.
   builder.AddProcess(302, 302, "of today");
   AddCall(&builder, 302, Id(7, 1));
   AddCall(&builder, 303, Id(303, 1));

@@ -17,7 +17,7 @@
 namespace acceltrace::model {
 namespace {
 
-// Fields of HostJobFields.
+// Accessors of fields of HostJobFields.
 #define HOST_FIELD(name, field) \
   constexpr auto name = [](auto& of) -> auto& { return of.field; }
 HOST_FIELD(kSubmitted, submitted);
@@ -62,9 +62,10 @@ class Joiner {
  private:
   static constexpr size_t kRows = Column<uint32_t>::kRows;
 
-  // Every job that either side speaks of, in order of (device, job), and where its commands are.
+  // Collects every job that either side knows, in order of (device, job), and where its commands
+  // are.
   void CollectKeys() {
-    // The host spoke of all of them, as a rule.
+    // Usually, the host knows all of them.
     if (host_jobs_.rise() && FindDeviceSide() && FindCommands()) return;
     for (const uint64_t key : UniteKeys()) {
       all_keys_.push_back(key);
@@ -88,7 +89,7 @@ class Joiner {
     return keys;
   }
 
-  // Whether each job that the device speaks of has a row, and they come in the order of these.
+  // Returns true if each job of the device has a row, in the same order.
   bool FindDeviceSide() {
     JobKeyReader keys(*keys_);
     size_t row = 0;
@@ -105,13 +106,13 @@ class Joiner {
     return all;
   }
 
-  // The commands of each row. False: some are of a job that has none.
+  // Finds the commands of each row. Returns false if some belong to a job without a row.
   bool FindCommands() {
     JobKeyReader keys(*keys_);
     uint32_t firsts[kRows], numbers[kRows];
     const size_t rows = keys_->size(), commands = model_->commands.size();
     jobs_.first_command = {}, jobs_.num_commands = {};
-    size_t row = 0, begin = 0, at = 0;  // of the last job; how many rows are filled
+    size_t row = 0, begin = 0, at = 0;  // of the last job; number of rows filled
     const auto fill = [&](size_t end_row, uint32_t first, uint32_t number) {
       for (; row < end_row; ++row) {
         firsts[at] = first, numbers[at] = number;
@@ -120,7 +121,7 @@ class Joiner {
         at = 0;
       }
     };
-    // Of the row's commands, once they end.
+    // Called at the end of the commands of a row.
     bool any = false;
     const auto finish = [&](size_t end) {
       if (any) fill(row + 1, static_cast<uint32_t>(begin), static_cast<uint32_t>(end - begin));
@@ -141,7 +142,7 @@ class Joiner {
     return true;
   }
 
-  // Of one that either side speaks of.
+  // For jobs that either side knows.
   uint32_t RowOf(uint64_t key) const { return static_cast<uint32_t>(*keys_->Find(key)); }
 
   void Resize(size_t n) {
@@ -193,7 +194,7 @@ class Joiner {
   }
 
   void FillDeviceSide() {
-    // All jobs that anybody speaks of, once each and in order.
+    // Each job that either side knows, once and in order.
     if (device_whole_) return MoveDeviceSide();
     std::vector<uint32_t> from(jobs_.size(), kNoRow);  // of the device's, by row
     for (size_t i = 0; i < device_jobs_.size(); ++i) {
@@ -211,7 +212,7 @@ class Joiner {
       jobs_.has_irq[row] = device_jobs_.has_irq[i];
       from[row] = static_cast<uint32_t>(i);
     }
-    // The largest part of it: one after the other, so that little is there twice.
+    // These are the largest columns, so they are moved one by one to keep few copies.
     const auto move = [&](DeviceTimes* source, DeviceTimes* to) {
       if (model::IsLate(*source)) return MoveLate(from, source, to);
       to->Resize(from.size());
@@ -234,7 +235,7 @@ class Joiner {
     move(&device_jobs_.irq, &jobs_.irq);
   }
 
-  // Of the rows that are filled: as the host has it.
+  // Reads a field of the host's side for the rows being filled.
   template <typename T, typename Field>
   void ReadSide(const Field& field, T* values) const {
     host_jobs_.Read(field, stretches_, values);
@@ -245,7 +246,7 @@ class Joiner {
     ReadSide(field, values);
     column->Write(first_, rows_, values);
   }
-  // value(host's, device's, place among the rows)
+  // Calls value(host's, device's, index of the row).
   template <typename T, typename Field, typename Value>
   void Merge(const Field& field, Column<T>* column, const Value& value) {
     T values[kRows], old[kRows];
@@ -254,7 +255,7 @@ class Joiner {
     for (size_t i = 0; i < rows_; ++i) values[i] = value(values[i], old[i], i);
     column->Write(first_, rows_, values);
   }
-  // What the host knows if the submission was seen.
+  // Appends what the host knows about jobs whose submission was seen.
   template <typename T, typename Field>
   void PutSubmitted(const Field& field, Column<T>* column) {
     if (all_submitted_) return Put(field, column);
@@ -267,7 +268,7 @@ class Joiner {
     JobCalls calls(model_->api.correlation);
     const bool whole = IsHostSideWhole();
     if (whole) host_jobs_.Take(kIrqNs, &jobs_.irq_ns);
-    // All columns of some jobs after each other: what the host says of these stays in caches.
+    // Fills all columns for some jobs at a time, so that the host's side of these stays in caches.
     for (first_ = 0; first_ < keys_->size(); first_ += kRows) {
       ReadSubmitted();
       jobs_.on_host.Write(first_, rows_, submitted_);
@@ -284,7 +285,7 @@ class Joiner {
     if (!late_runs.empty()) DropIrqsOfOthers(late_runs);
   }
 
-  // It spoke of all jobs in their order, and saw each of them submitted.
+  // Returns true if the host knows all jobs in order, and saw the submission of each.
   bool IsHostSideWhole() {
     if (!host_jobs_.in_order() || !sides_.empty()) return false;
     for (first_ = 0; first_ < keys_->size(); first_ += kRows) {
@@ -294,7 +295,7 @@ class Joiner {
     return true;
   }
 
-  // Of the rows that are filled.
+  // For the rows being filled.
   void ReadSubmitted() {
     rows_ = std::min(kRows, keys_->size() - first_);
     if (sides_.empty()) {
@@ -306,8 +307,8 @@ class Joiner {
     all_submitted_ = std::find(submitted_, submitted_ + rows_, 0) == submitted_ + rows_;
   }
 
-  // each(field, column): of what only the host says. What is known of a submission is known of none
-  // that was not seen.
+  // Calls each(field, column) for the fields that only the host knows. Those of a submission are
+  // only known if it was seen.
   template <typename Each>
   void EachOfHost(const Each& each) {
     each(kPid, &jobs_.pid);
@@ -320,7 +321,7 @@ class Joiner {
     each(kWaitNs, &jobs_.wait_ns), each(kWakeNs, &jobs_.wake_ns);
   }
 
-  // What the device says as well.
+  // Merges the fields that the device reports as well.
   void MergeSides() {
     PutSubmitted(kQueue, &jobs_.queue);
     if (known_only_) return;
@@ -334,11 +335,11 @@ class Joiner {
           [](uint32_t host, uint32_t device, size_t) { return device == 0 ? host : device; });
   }
 
-  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // of a handler: device, queue, time
+  using HandlerRun = std::tuple<uint32_t, uint32_t, int64_t>;  // device, queue, time of the handler
 
-  // A handler that was entered before the completion was written, and still found it, is not the
-  // interrupt that this job sent. Where the device's record or its time is missing that is known
-  // of a handler entered before the job was submitted.
+  // A handler that was entered before the completion was written, and still found it, was not
+  // started by this job's interrupt. If the device's record or its time is missing, that only shows
+  // for handlers that were entered before the job was submitted.
   void FillIrqs(std::set<HandlerRun>* late_runs) {
     int64_t irq_ns[kRows], submit_ns[kRows], complete_ns[kRows], sent_ns[kRows];
     uint8_t has_irq[kRows];
@@ -373,14 +374,14 @@ class Joiner {
   HandlerRun RunOf(size_t row, int64_t irq_ns) const {
     return {jobs_.device.At(row), jobs_.queue.At(row), irq_ns};
   }
-  // Its own interrupt was sent later.
+  // Returns true if the job's own interrupt was sent later.
   bool IsLate(size_t row, int64_t irq_ns) const {
     return jobs_.has_irq.At(row) && irq_ns < jobs_.irq.host[row].lo_ns;
   }
 
-  // The interrupt of one job may find others done whose own ones come late.
+  // The interrupt of one job may find others complete whose own interrupts come late.
   void DropIrqsOfOthers(const std::set<HandlerRun>& late_runs) {
-    std::set<HandlerRun> sent;  // by another job
+    std::set<HandlerRun> sent;  // times of other jobs' interrupts
     const auto see = [&](size_t row, int64_t irq_ns) {
       if (irq_ns == kNoTime || IsLate(row, irq_ns)) return true;
       if (const HandlerRun run = RunOf(row, irq_ns); late_runs.count(run) != 0) sent.insert(run);
@@ -401,7 +402,7 @@ class Joiner {
     }
   }
 
-  // Of the rows that are filled.
+  // For the rows being filled.
   void LinkApi(JobCalls* calls) {
     const ApiCalls& api = model_->api;
     uint32_t found[kRows], waited[kRows];
@@ -422,7 +423,7 @@ class Joiner {
     jobs_.wait_api_row.Write(first_, rows_, waited);
   }
 
-  // Of a job that is seen in its commands alone nobody else knows the correlation.
+  // For jobs that are only seen in their commands, finds the correlation there.
   void FindCorrelations() {
     const Commands& commands = model_->commands;
     const auto find = [&](size_t row, uint8_t on_device, uint64_t known, uint32_t first,
@@ -440,11 +441,12 @@ class Joiner {
     EachRow(find, jobs_.on_device, jobs_.correlation, jobs_.first_command, jobs_.num_commands);
   }
 
-  // What is known of a command by its job: where that is, and what its process calls it.
+  // Fills in the columns of commands that depend on their job: its row, and its process's name for
+  // the op.
   void NameCommands(const std::map<std::pair<uint32_t, uint32_t>, uint32_t>& op_names) {
     Commands& commands = model_->commands;
     std::vector<uint32_t> rows(commands.size()), ops(commands.size());
-    uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the last one
+    uint32_t row = 0, pid = 0, tag = 0, op = 0;  // of the previous command
     bool known = false;
     const auto name = [&](size_t i, uint32_t device, uint32_t job, uint32_t its_tag) {
       const uint64_t key = JobKey(device, job);
@@ -472,10 +474,10 @@ class Joiner {
   Jobs& jobs_;
   HostJobs& host_jobs_;
   const JobKeys* keys_ = &host_jobs_.keys();  // JobKey of each row, sorted
-  JobKeys all_keys_;                          // they are, if they are not those of host_jobs_
-  std::vector<uint32_t> sides_;  // of each of these, in HostJobs; kNone: it did not speak of it
-  bool device_whole_ = false;    // the device spoke of all jobs, once each and in order
-  size_t first_ = 0, rows_ = 0;  // rows that are filled
+  JobKeys all_keys_;                          // used instead if they are not those of host_jobs_
+  std::vector<uint32_t> sides_;  // rows in HostJobs, or kNone if the host did not see it
+  bool device_whole_ = false;    // the device knows all jobs, once each and in order
+  size_t first_ = 0, rows_ = 0;  // rows being filled
   std::vector<HostJobs::Stretch> stretches_;     // their sides
   uint8_t submitted_[kRows], on_device_[kRows];  // of those
   bool all_submitted_ = false;

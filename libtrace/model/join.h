@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host side and device side of each job become one row. Internal.
+// Joins the host side and the device side of each job to one row. Internal.
 #ifndef LIBTRACE_MODEL_JOIN_H_
 #define LIBTRACE_MODEL_JOIN_H_
 
@@ -13,11 +13,10 @@
 
 namespace acceltrace::model {
 
-// Fills model->jobs and the columns of model->commands that refer to it. The
-// other tables are sorted and their device times converted. op_names: nullptr leaves those of
-// commands empty.
-// host_jobs: nobody asks it for more then.
-// known_only: of jobs no more than when they were, and whose they are.
+// Fills model->jobs and the columns of model->commands that refer to it. The other tables must be
+// sorted and their device times converted. op_names: nullptr leaves the op of commands empty.
+// host_jobs: must not be used afterwards. known_only: only fills in the times of jobs and their
+// processes.
 void JoinJobs(DeviceJobs* device_jobs, HostJobs* host_jobs,
               const std::map<std::pair<uint32_t, uint32_t>, uint32_t>* op_names, bool known_only,
               Model* model);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows by a number that each has: ids of jobs, of calls.
+// Finds rows by a number that each has: ids of jobs, of calls.
 #ifndef LIBTRACE_MODEL_KEY_INDEX_H_
 #define LIBTRACE_MODEL_KEY_INDEX_H_
 
@@ -14,20 +14,21 @@
 
 namespace acceltrace::model {
 
-// Open addressing. Numbers that follow each other, as ids do, have places that do, in one line of
-// the cache; such groups lie anywhere. key_of(row): the number of a row that is there.
+// A hash table with open addressing. Consecutive numbers, as ids are, have consecutive places in
+// one cache line; such groups are distributed by hash. key_of(row): returns the number of an
+// existing row.
 class KeyIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // rows: about so many will come.
+  // rows: the expected number.
   explicit KeyIndex(size_t rows = 0) : factor_(Factor()), places_(SizeFor(rows), kNone) {}
 
   template <typename KeyOf>
   uint32_t Find(uint64_t key, const KeyOf& key_of) const {
     return places_[PlaceOf(key, key_of)];
   }
-  // The row that has the key already, or this one, which has it from now on.
+  // Returns the row that already has the key; otherwise, adds this one.
   template <typename KeyOf>
   uint32_t Add(uint64_t key, uint32_t row, const KeyOf& key_of) {
     uint32_t* place = &places_[PlaceOf(key, key_of)];
@@ -43,7 +44,7 @@ class KeyIndex {
   static constexpr int kGroupBits = 4;
   static constexpr uint64_t kGroup = uint64_t{1} << kGroupBits;
 
-  // Another one in each process: who makes a trace cannot choose ids that all have one place.
+  // Random for each process, so that a trace cannot contain ids that are chosen to collide.
   static uint64_t Factor() {
     static const uint64_t factor = [] {
       uint64_t random = 0;
@@ -57,8 +58,7 @@ class KeyIndex {
   template <typename KeyOf>
   size_t PlaceOf(uint64_t key, const KeyOf& key_of) const {
     const size_t mask = places_.size() - 1;
-    // Of a product alone groups that follow each other lie in a row, for some factors one on the
-    // other.
+    // With the product alone, consecutive groups would be adjacent, and collide for some factors.
     uint64_t group = (key >> kGroupBits) * factor_;
     group = ((group ^ group >> 32) * 0x9e3779b97f4a7c15) >> 28;
     size_t at = ((group & ~(kGroup - 1)) | (key & (kGroup - 1))) & mask;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has to be known of jobs and records to choose commands by the time of their jobs: bits, as
-// there may be many. Internal.
+// Bits about jobs and records that are needed to select commands by the time of their jobs; there
+// may be many of them. Internal.
 #ifndef LIBTRACE_MODEL_KNOWN_JOBS_H_
 #define LIBTRACE_MODEL_KNOWN_JOBS_H_
 
@@ -13,33 +13,33 @@
 
 namespace acceltrace::model {
 
-// What is known of a job. It overlaps a time if one of its own is before the end of that, and one
-// behind its begin. Near: the same of a longer time, in which rough clocks are not wrong.
+// A job overlaps a period if one of its times is before the end of it and one after its begin.
+// "Near" means the same for a longer period, which is safe with rough clocks.
 enum KnownOfJob : uint8_t {
   kSubmitted = 1,
   kCompleted = 2,
   kRepeated = 4,
-  kCounts = 8,  // it has commands, or the device knows it: whatever is asked for
+  kCounts = 8,  // it has commands, or the device knows it, depending on what is requested
   kBeforeEnd = 16,
   kAfterBegin = 32,
   kNearEnd = 64,
   kNearBegin = 128,
 };
 
-// All other times of such a job lie between those of the host.
+// All other times of such a job are between those of the host.
 inline bool IsSure(uint8_t known) {
   return (known & (kSubmitted | kCompleted | kRepeated)) == (kSubmitted | kCompleted);
 }
 inline bool HasAll(uint8_t known, uint8_t bits) { return (known & bits) == bits; }
 
-// Jobs by device and number: they are numbered one after the other.
+// Jobs by device and number. A driver numbers them consecutively.
 class KnownJobs {
  public:
-  // What is kept of them besides.
+  // What is stored in addition.
   KnownJobs(bool owners, bool calls) : owners_(owners), calls_(calls) {}
 
   void CountRows(size_t rows) { rows_ += rows; }
-  // nullptr: they are too far apart.
+  // Returns nullptr if the numbers are too far apart.
   uint8_t* Find(uint32_t device, uint32_t job) {
     if (device >= devices_.size()) devices_.resize(device + 1);
     Device& of = devices_[device];
@@ -56,11 +56,11 @@ class KnownJobs {
     const Device& of = devices_[device];
     return of.pids[job - of.first];
   }
-  // The correlation of the call that submitted it.
+  // Sets the correlation of the call that submitted it.
   void SetCall(uint32_t device, uint32_t job, uint64_t call) {
     if (calls_) devices_[device].calls[job - devices_[device].first] = call;
   }
-  // each(known, call)
+  // Calls each(known, call) for all jobs.
   template <typename Each>
   void EachCall(const Each& each) const {
     for (const Device& of : devices_) {
@@ -79,7 +79,7 @@ class KnownJobs {
   struct Device {
     uint32_t first = 0;
     std::vector<uint8_t> known;
-    std::vector<uint32_t> pids;  // if asked for
+    std::vector<uint32_t> pids;  // if requested
     std::vector<uint64_t> calls;
   };
   bool Cover(uint32_t job, Device* of) {
@@ -105,7 +105,7 @@ class KnownJobs {
   std::vector<Device> devices_;  // by row
 };
 
-// Numbers of records: each once, and rising in each table.
+// Checks that record numbers are unique, and rise in each table.
 class Records {
  public:
   bool Add(const uint64_t* numbers, size_t rows) {
@@ -117,7 +117,7 @@ class Records {
     }
     return true;
   }
-  // Of all tables of a device.
+  // The numbers of all tables of a device.
   class Device {
    public:
     bool Put(uint32_t record) {
@@ -133,7 +133,7 @@ class Records {
 
    private:
     static constexpr uint32_t kSpare = 1u << 16;
-    // False: they are too far apart.
+    // Returns false if they are too far apart.
     bool Cover(uint32_t record) {
       if (record < first_) {
         const uint32_t first = (record - std::min(record, kSpare)) & ~63u;

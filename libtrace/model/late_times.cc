@@ -19,7 +19,7 @@ class LateTimes : public IntervalSource {
   LateTimes(const Model& model, const Column<uint32_t>& device, const DeviceTimes& times)
       : model_(model), device_(device), times_(times) {}
   Interval At(size_t row) const override {
-    if (times_.epoch[row] == clock::kNoEpoch) return {};  // no time
+    if (times_.epoch[row] == clock::kNoEpoch) return {};  // there is no time
     return model_.devices[device_[row]].clock.Locate(times_.ticks[row], {}).host;
   }
 
@@ -29,12 +29,12 @@ class LateTimes : public IntervalSource {
   const DeviceTimes& times_;
 };
 
-// Whether ticks alone say when all of these times were; what was read is left in `ticks`.
+// Tells if ticks alone determine all of these times. Leaves what was read in `ticks`.
 class PlainTicks {
  public:
   PlainTicks(const Model& model, const Column<uint32_t>& device) : model_(model), device_(device) {}
 
-  // Rows of one chunk.
+  // The rows must be in one chunk.
   bool Read(std::initializer_list<const DeviceTimes*> all, size_t first, size_t rows) {
     device_.Read(first, rows, devices);
     size_t t = 0;
@@ -58,14 +58,15 @@ class PlainTicks {
   const Column<uint32_t>& device_;
 };
 
-// Of any ticks of each device.
+// Returns true if this holds for any ticks of each device.
 bool AreAllPlain(const Model& model) {
   return std::all_of(model.devices.begin(), model.devices.end(), [](const Device& device) {
     return device.clock.valid() && device.clock.NeedsNoWindow() && device.clock.AreTicksPlain();
   });
 }
 
-// *long_stalls: how many commands have them. False: the clock of one needs to know more.
+// *long_stalls: receives the number of commands with long stalls. Returns false if the clock of a
+// device needs more information.
 bool CheckCommands(const Model& model, uint64_t* long_stalls) {
   const Commands& commands = model.commands;
   const auto plain = std::make_unique<PlainTicks>(model, commands.device);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device times that are placed on the host's clock when somebody asks for one. Internal.
+// Device times that are only converted to the host's clock when they are read. Internal.
 //
-// The laws of a trace compare most device times with others of the same count, by their ticks: to
-// place them all took longer than the comparisons, and most of the memory. Only of clocks whose
-// ticks alone say when, so that any time of any row can be placed later, and is the same then.
+// The laws of a trace compare most device times with others of the same count, by their ticks. To
+// convert them all took longer than the comparisons, and most of the memory. This is only done for
+// clocks whose ticks alone determine the time, so that any row can be converted later with the same
+// result.
 #ifndef LIBTRACE_MODEL_LATE_TIMES_H_
 #define LIBTRACE_MODEL_LATE_TIMES_H_
 
@@ -16,20 +17,20 @@
 
 namespace acceltrace::model {
 
-// All times of commands, which are checked for long stalls. False: nothing was done, since the
-// clock of one of them needs to know more.
+// Handles all times of commands, and counts long stalls. Returns false and does nothing if the
+// clock of one of them needs more information.
 bool LeaveCommandsLate(const Decoder& decoder, Model* model);
-// Of jobs those that are compared with no time of the host: fetched, first start, last end.
+// Handles the times of jobs that are not compared with host times: fetched, first start, last end.
 bool LeaveJobsLate(const Model& model, DeviceJobs* jobs);
 
-// Not on the host's clock so far.
+// Returns true if the times are not converted yet.
 inline bool IsLate(const DeviceTimes& times) { return times.size() > times.host.size(); }
-// `source` in the order of `rows`, kNoRow: no time; it stays late.
+// Moves `source` in the order of `rows`, where kNoRow means no time. It stays unconverted.
 void MoveLate(const std::vector<uint32_t>& rows, DeviceTimes* source, DeviceTimes* to);
-// Those of commands that are late, of instants with these fields of proto::CommandBatch: at once,
-// as somebody is about to ask for all of them.
+// Converts those times of commands at once that belong to instants with these fields of
+// proto::CommandBatch, because all of them are about to be read.
 void PlaceLate(const std::vector<uint32_t>& fields, Model* model);
-// Once tables are as they stay. The times refer to the model.
+// Must be called when tables are final. The times refer to the model.
 void AttachLate(Model* model);
 
 }  // namespace acceltrace::model

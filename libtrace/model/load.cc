@@ -25,10 +25,10 @@
 namespace acceltrace::model {
 namespace {
 
-// A job that was recorded took more bytes than this; a damaged trace could name one in each row.
+// Each recorded job took more bytes than this, but a damaged trace could name one in each row.
 constexpr uint64_t kFreeJobs = 32'768, kLeastJobBytes = 24;
 
-// A process that executes another program changes its name: the last one stays.
+// A process changes its name when it executes another program; the last name is kept.
 void SortProcesses(std::vector<Process>* processes) {
   std::reverse(processes->begin(), processes->end());
   const auto key = [](const Process& process) { return std::tie(process.pid, process.tid); };
@@ -55,7 +55,7 @@ void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
              &host->arg0, &host->arg1);
 }
 
-// Events of one time stay in their order. Whether some may share theirs.
+// Events with the same time keep their order. Returns true if some may share their time.
 bool SortHost(HostEvents* host) {
   bool shared = false;
   const auto never_falls = [&](size_t first, size_t rows, const int64_t* times_ns) {
@@ -71,10 +71,11 @@ bool SortHost(HostEvents* host) {
   return true;
 }
 
-// each(first, end): all rows of a time that more than one has. Rows are by time.
+// Calls each(first, end) for the rows of each time that more than one row has. Rows must be sorted
+// by time.
 template <typename Each>
 void EachTimeShared(const Column<int64_t>& times_ns, const Each& each) {
-  size_t begin = 0, end = 0;  // of the rows of a time
+  size_t begin = 0, end = 0;  // of the rows of one time
   const auto see = [&](size_t first, size_t rows, const int64_t* of) {
     bool any = false;
     for (size_t i = first == 0 ? 1 : 0; i < rows; ++i) any |= of[i] == *(of + i - 1);
@@ -92,12 +93,13 @@ void EachTimeShared(const Column<int64_t>& times_ns, const Each& each) {
   if (end > begin) each(begin, end);
 }
 
-// A run of the driver's interrupt handler whose jobs lie in several blocks is there once for each
-// of them, with those of its own: they become one, with the sum. Rows are by time.
+// A run of the driver's interrupt handler whose jobs are in several blocks is recorded in each of
+// them with the number of its jobs there. These are merged to one with the sum. Rows must be sorted
+// by time.
 void MergeHandlerRuns(HostEvents* host) {
   std::vector<uint32_t> merged;
   EachTimeShared(host->time_ns, [&](size_t begin, size_t end) {
-    // The first of each device and queue, once there are several runs.
+    // The first run of each device and queue, if there are several runs.
     std::map<std::pair<uint32_t, uint32_t>, size_t> runs;
     size_t first = end;
     for (size_t row = begin; row < end; ++row) {
@@ -129,14 +131,15 @@ void MergeHandlerRuns(HostEvents* host) {
   PermuteHost(kept, host);
 }
 
-// What was recorded of a job in flight, and again later on. Rows are in the order of the stream.
+// Drops the earlier events of jobs that were recorded in flight and again later. Rows must be in
+// the order of the stream.
 void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
   using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
   const auto key = [&](size_t row) {
     return Key(host->device[row], host->job[row], host->kind[row]);
   };
   if (EachRow([](size_t, uint8_t is) { return is == 0; }, in_flight)) return;
-  std::map<Key, size_t> newest;  // of jobs that were recorded in flight
+  std::map<Key, size_t> newest;  // for jobs that were recorded in flight
   for (size_t row = 0; row < host->size(); ++row) {
     if (in_flight[row]) newest[key(row)] = row;
   }
@@ -152,7 +155,7 @@ void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
   PermuteHost(kept, host);
 }
 
-// Sorts by (device, job, index) and drops what is there twice.
+// Sorts by (device, job, index) and drops duplicates.
 void SortCommands(Commands* commands, LoadStats* stats) {
   if (AllRise(commands->device, commands->job, commands->index)) return;
   const auto key = [&](uint32_t row) {
@@ -189,7 +192,7 @@ void SortDeviceEvents(DeviceEvents* events) {
              &events->arg2);
 }
 
-// Columns that were filled row by row over a value for "not known" are as wide as both.
+// Columns that were filled row by row over a value for "not known" are wide enough for both.
 void Compact(Model* model) {
   Jobs& jobs = model->jobs;
   for (auto* column : {&jobs.context, &jobs.queue, &jobs.pid, &jobs.tid, &jobs.commands_retired,
@@ -215,7 +218,7 @@ void FindExtent(Model* model) {
   see_all(model->ranges.begin_ns, model->ranges.end_ns);
   see_all(model->host.time_ns, model->host.time_ns);
   see_all(model->commands.fetched.host.mid_ns(), model->commands.end.host.mid_ns());
-  // What else the host did began earlier, and is no reason to take a longer time for the trace's.
+  // Other activity of the host may have begun earlier, but does not extend the trace's time.
   const ThreadRuns& runs = model->system.runs;
   const bool alone = begin > end;
   for (size_t i = 0; alone && i < runs.size(); ++i) see(runs.begin_ns[i], runs.end_ns[i]);
@@ -225,8 +228,8 @@ void FindExtent(Model* model) {
   }
 }
 
-// in_order: nullptr, or host events are taken as they come; false if they were not in order, then
-// there is no model.
+// in_order: nullptr to keep all host events; otherwise, they are processed as they arrive, and it
+// becomes false if they were not in order. In that case, there is no model.
 Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOptions& options,
                                         bool part, bool* in_order) {
   auto model = std::make_unique<Model>();
@@ -237,7 +240,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
   decoder.host_intake = intake.get();
   PartCounter parts;
   if (options.checks_only) reader->KeepTimes();
-  const size_t threads = part ? 1 : stream::Threads();  // parts are loaded side by side
+  const size_t threads = part ? 1 : stream::Threads();  // parts are loaded in parallel
   stream::EachPacket(reader, threads, [&](const stream::PacketRead& read) {
     decoder.Add(read.packet, read.worth_bytes, read.columns);
     parts.Add(read.packet, read.written_rows);
@@ -250,7 +253,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
                          " rows: record less at a time, or fewer events");
   }
   model->read = reader->stats();
-  // Of a part, what nobody asked for is not missing.
+  // What was not requested of a part is not missing.
   if (!part || options.wanted == nullptr) model->missing = parts.Done(model->read);
   decoder.FinishSystem();
   SortProcesses(&model->processes);
@@ -272,7 +275,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
     if (intake == nullptr) orders = FindOrders(model->host);
     if (options.checks_only && intake == nullptr) KeepChecked(&model->host);
     ConvertTimes(host_jobs, std::move(orders), part, &decoder, model.get());
-    model->commands.record = {}, decoder.device_jobs.record = {};  // nobody else asks for them
+    model->commands.record = {}, decoder.device_jobs.record = {};  // not needed below
   } else {
     decoder.CountRepeatedRecords(false);
     if (!ConvertLosses(&decoder, model.get())) {
@@ -287,7 +290,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
   if (decoder.late_times) AttachLate(model.get());
   if (!part && options.wanted != nullptr) PlaceLate(options.wanted->placed, model.get());
   Compact(model.get());
-  // Of a part somebody says when the trace begins.
+  // For a part, the caller sets the extent.
   if (!options.checks_only && options.wanted == nullptr) FindExtent(model.get());
   return model;
 }

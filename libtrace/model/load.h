@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets to a model. Internal: model.h and partial.h are what others include.
+// Loads packets into a model. Internal: other folders include model.h and partial.h.
 #ifndef LIBTRACE_MODEL_LOAD_H_
 #define LIBTRACE_MODEL_LOAD_H_
 
@@ -10,12 +10,12 @@
 
 namespace acceltrace::model {
 
-// As Load(). part: the reader gives a part of a trace, and records that are not there were not
+// Like Load(). part: the reader only returns a part of a trace, so that missing records were not
 // lost.
 Result<std::unique_ptr<Model>> LoadRows(stream::Reader* reader, const LoadOptions& options,
                                         bool part);
 
-// In order of their begins; of those that begin together the longest first.
+// Sorts calls by begin; of those with the same begin, the longest is first.
 void SortApi(ApiCalls* api);
 
 }  // namespace acceltrace::model

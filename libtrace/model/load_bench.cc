@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a trace into the model and no more, for those who count what that takes.
+// Only loads a trace into the model, to measure the cost.
 //
 //   load-trace TRACE     one line of JSON
 #include <cstdio>

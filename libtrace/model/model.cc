@@ -9,7 +9,7 @@ namespace {
 
 const std::string kNone;
 
-// A name by number, or the number itself: what a trace does not name still shows.
+// Returns a name by number, or the number itself if the trace does not name it.
 const std::string& NameAt(const google::protobuf::RepeatedPtrField<std::string>& names,
                           uint32_t index, const std::string& unknown) {
   return index < static_cast<uint32_t>(names.size()) ? names.Get(static_cast<int>(index)) : unknown;
@@ -21,7 +21,7 @@ const std::string kUnknown = "unknown";
 
 void StringTable::Set(uint32_t id, const std::string& value) {
   size_t end = std::min(value.size(), kMaxNameBytes);
-  // Not within a character.
+  // Does not split a character.
   while (end > 0 && end < value.size() && (static_cast<unsigned char>(value[end]) & 0xc0) == 0x80) {
     --end;
   }
@@ -67,7 +67,7 @@ Interval Device::Duration(const DeviceTime& begin, const DeviceTime& end) const 
 Interval Device::Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
                         const DeviceTime& to) const {
   if (clock.valid()) return clock.Length(lo_ticks, hi_ticks, from, to);
-  // The nominal frequency is all there is; what it is worth nobody knows.
+  // Only the nominal frequency is known, with an unknown error.
   constexpr int64_t kUnboundedNs = int64_t{1} << 61;
   const double hz = static_cast<double>(about.clock().nominal_hz());
   const double ticks = 0.5 * (static_cast<double>(lo_ticks) + static_cast<double>(hi_ticks));

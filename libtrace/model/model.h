@@ -23,13 +23,13 @@
 
 namespace acceltrace::model {
 
-// Strings by the ids of the trace. Unknown ids give an empty string.
+// Strings by the ids of the trace. Unknown ids have an empty string.
 class StringTable {
  public:
-  // A name is printed once for each row that has it.
+  // Names are limited because one is printed for each row that has it.
   static constexpr size_t kMaxNameBytes = 1024;
 
-  // What is longer than kMaxNameBytes is cut.
+  // Truncates values to kMaxNameBytes.
   void Set(uint32_t id, const std::string& value);
   const std::string& Get(uint32_t id) const;
 
@@ -45,11 +45,11 @@ struct Process {
 
 struct Device {
   proto::Device about;      // identity and vocabulary
-  clock::Map clock;         // raw ticks to host time; see clock_error when not valid
+  clock::Map clock;         // raw ticks to host time; if it is not valid, see clock_error
   std::string clock_error;  // why the clock could not be fitted
   CounterSamples counters;
   uint64_t clock_samples = 0;
-  // What `about` says, by name and by number; the first one counts.
+  // Indexes of `about` by name and by number; the first entry counts.
   std::map<std::string, size_t, std::less<>> counter_rows;
   std::unordered_map<uint32_t, int> opcode_rows;
 
@@ -58,8 +58,8 @@ struct Device {
   const std::string& StatusName(uint32_t status) const;
   const std::string& LimiterName(uint32_t limiter) const;
   bool IsDma(uint32_t unit) const;
-  // From one time of this device to a later one, in ns: see clock::Map. Without a usable
-  // clock the bounds are zero and nothing.
+  // From one time of this device to a later one, in ns: see clock::Map. Without a usable clock, the
+  // bounds are zero and unbounded.
   Interval Duration(const DeviceTime& begin, const DeviceTime& end) const;
   Interval Length(uint64_t lo_ticks, uint64_t hi_ticks, const DeviceTime& from,
                   const DeviceTime& to) const;
@@ -67,40 +67,40 @@ struct Device {
 
 struct Wanted;
 
-// What was wrong with the rows of a trace: each of these is a finding.
+// What is wrong with the rows of a trace; each of these is a finding.
 struct LoadStats {
-  uint64_t unknown_device_rows = 0;  // a row of a device that was never described
-  uint64_t bad_rows = 0;             // unit, job or size outside what its device has
+  uint64_t unknown_device_rows = 0;  // rows of a device that was never described
+  uint64_t bad_rows = 0;             // unit, job or size outside the limits of the device
   uint64_t duplicate_commands = 0;   // (device, job, index) seen before
   uint64_t duplicate_jobs = 0;       // (device, job) seen before on one side
   uint64_t duplicate_records = 0;    // a device's record number seen before
-  uint64_t disordered_rows = 0;      // ... that does not rise within its table
+  uint64_t disordered_rows = 0;      // record numbers that do not rise within their table
   uint64_t unconverted_times = 0;    // device times of a device without clock samples
-  uint64_t long_stalls = 0;          // commands with stalls that are longer than they took
+  uint64_t long_stalls = 0;          // commands whose stalls exceed their duration
 };
 
-// What was written and is not in the file: by the index in its footer, if it has one, and by the
-// accounts.
+// What was written but is missing from the file, according to the index in its footer, if any, and
+// to the accounts.
 struct Missing {
   struct Part {
     uint32_t body = 0;  // field number in proto::Packet
     uint64_t packets = 0, rows = 0;
   };
   std::vector<Part> parts;
-  bool anything = false;         // packets of unknown kinds, how many nobody knows
+  bool anything = false;         // packets of unknown kinds, in an unknown number
   uint64_t unknown_packets = 0;  // in the file, but not in the index
-  uint64_t rows = 0;             // of what the accounts have, beyond those of parts
+  uint64_t rows = 0;             // missing according to the accounts, in addition to those of parts
 };
 
-// What a selection left out (select.h).
+// What a selection omitted (select.h).
 struct Cut {
-  std::string text;           // "process 112, from 1.5 ms": empty if nothing was asked for
-  uint64_t rows = 0, of = 0;  // kept, of all
-  bool by_job = false;        // jobs were chosen by who made them: counters count others as well
+  std::string text;           // "process 112, from 1.5 ms"; empty if everything was selected
+  uint64_t rows = 0, of = 0;  // number of rows kept, and of all
+  bool by_job = false;        // jobs were selected by their origin, so that counters include others
   bool any() const { return !text.empty(); }
 };
 
-// Rows are devices by position in `devices`, not by their number in the trace.
+// Devices are identified by their position in `devices`, not by their number in the trace.
 struct Model {
   proto::TraceInfo info;
   bool has_info = false;
@@ -125,48 +125,48 @@ struct Model {
   DeviceOrders orders;           // by submission
   DeviceEvents device_events;    // by (device, ticks)
   OthersUse others;              // in order of arrival
-  ProcessEvents process_events;  // likewise
-  SystemTables system;           // what the host's kernel says
+  ProcessEvents process_events;  // in order of arrival
+  SystemTables system;           // reported by the host's kernel
   Stacks stacks;                 // of API calls
   std::vector<Loss> losses;
 
-  // First and last host time of anything in the trace; 0, 0 when empty.
+  // First and last host time in the trace; 0, 0 if it is empty.
   int64_t begin_ns = 0, end_ns = 0;
 
-  // Stall ticks of a command by cause, as many as its device has causes.
+  // Stall ticks of a command by cause, for all causes of its device.
   ColumnIterator<Column<uint64_t>> Stalls(size_t command) const {
     const uint32_t first = commands.first_stall[command];
     return first == kNoRow ? no_stalls.begin() : stall_ticks.begin() + first;
   }
-  // Ticks of a command that were neither idle nor stalled; none where it is not known how many
-  // ticks it took, since the clock was set meanwhile.
+  // Returns the ticks of a command that were neither idle nor stalled, or nullopt if its duration
+  // in ticks is not known because the clock was set meanwhile.
   std::optional<uint64_t> BusyTicks(size_t command) const;
-  // What the program called a command; its opcode's name where it has none.
+  // Returns the program's name for a command, or the name of its opcode if it has none.
   const std::string& OpName(size_t command) const;
   std::string ProcessName(uint32_t pid) const;
   std::string ThreadName(uint32_t pid, uint32_t tid) const;
 };
 
 struct LoadOptions {
-  // Refuses a trace with more rows than this. What rows and jobs may be claimed by how many
-  // bytes is limited besides (stream/validate.h, kFreeJobs): a small damaged file must not take
-  // the machine's memory.
+  // Traces with more rows than this are refused. In addition, the numbers of rows and jobs are
+  // limited by the number of bytes (stream/validate.h, kFreeRows, and load.cc, kFreeJobs), so that
+  // a small damaged file cannot use up the machine's memory.
   uint64_t max_rows = 100'000'000;
-  // For analysis::ComputeVerification() and nothing else: columns that no law reads stay empty, and
-  // device times are placed on the host's clock once they are asked for, if their ticks alone say
-  // when they were.
+  // Only for analysis::ComputeVerification(): columns that no law reads stay empty, and device
+  // times are only converted to the host's clock when they are read, if their ticks alone determine
+  // them.
   bool checks_only = false;
-  // What it is loaded for; nullptr: all. Must outlive the call. What is wrong with rows that are
-  // read is counted all the same.
+  // What has to be loaded; nullptr means all. Must outlive the call. Errors in rows that are read
+  // are counted in any case.
   const Wanted* wanted = nullptr;
-  // Called now and then with the bytes read so far.
+  // Called from time to time with the number of bytes read so far.
   std::function<void(uint64_t bytes)> progress;
 };
 
-// Reads all of a trace. Damage is skipped and counted in Model::read; the only
-// errors are those of the reader and max_rows.
+// Reads a whole trace. Damage is skipped and counted in Model::read; the only errors are those of
+// the reader and max_rows.
 Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options = {});
-// path as for stream::Reader::Open.
+// path: as for stream::Reader::Open.
 Result<std::unique_ptr<Model>> LoadFile(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace acceltrace::model

@@ -102,9 +102,9 @@ TEST_CASE("A thread that waits for one device and submits to another orders thei
   };
   add(first, 1, 10'001'000, 100);
   add(second, 1, 11'001'000, 100);  // after the first one's job: an order
-  add(second, 2, 12'001'000, 100);  // nothing new is known of the first one
+  add(second, 2, 12'001'000, 100);  // nothing new is known about the first one
   add(first, 2, 13'001'000, 100);   // an order back
-  add(second, 3, 14'001'000, 101);  // another thread waited for nothing
+  add(second, 3, 14'001'000, 101);  // another thread, which waited for nothing
   const auto model = builder.Model();
   const DeviceOrders& orders = model->orders;
   REQUIRE(orders.size() == 2);
@@ -127,7 +127,7 @@ TEST_CASE("Device times keep their ticks and get an interval that holds the trut
   TraceBuilder builder = OneJobTrace(clock);
   const auto model = builder.Model();
   CHECK(model->jobs.doorbell.ticks[0] == builder.Ticks(0, 10'002'500));
-  // One tick is 4 ns: the instant lies within the tick.
+  // One tick is 4 ns: the instant is within the tick.
   CHECK(model->jobs.doorbell.host[0].lo_ns <= 10'002'500);
   CHECK(model->jobs.doorbell.host[0].hi_ns + 4 >= 10'002'500);
   CHECK(model->jobs.completion.host[0].lo_ns <= 10'060'000);
@@ -177,7 +177,7 @@ TEST_CASE("Ticks of a narrow clock go on over its wrap") {
   std::vector<proto::Packet> packets = builder.Packets();
   constexpr int64_t kMask = 0xffffffff;
   for (proto::Packet& packet : packets) {
-    // The device would have written 32 bits.
+    // Truncates ticks to 32 bits, as the device would have written them.
     const auto wrap = [](auto* column) {
       int64_t raw = 0, last = 0;
       for (auto& delta : *column) {
@@ -243,7 +243,7 @@ TEST_CASE("Without clock samples times are placed, and bounded by nothing") {
   CHECK_FALSE((*model)->devices[0].clock.valid());
   CHECK_FALSE((*model)->devices[0].clock_error.empty());
   CHECK((*model)->load.unconverted_times > 0);
-  // Anchored at the first doorbell that both sides saw.
+  // Times start at the first doorbell that both sides saw.
   const Interval& doorbell = (*model)->jobs.doorbell.host[0];
   CHECK(doorbell.mid_ns == 10'002'000);
   CHECK(doorbell.width_ns() > int64_t{1} << 60);
@@ -286,7 +286,7 @@ TEST_CASE("Rows that are there twice are used once and counted") {
   CHECK((*model)->load.duplicate_jobs == 1);
 }
 
-// A block of one host job: commands known, in flight or over.
+// A block of one host job, in flight or complete.
 proto::Packet HostJobBlock(uint32_t job, bool over) {
   using proto::Block;
   proto::Packet packet;
@@ -337,7 +337,7 @@ TEST_CASE("A waiter that gave up was not woken by its job") {
   TraceBuilder builder;
   builder.AddDevice();
   JobSpec job = OneJob();
-  job.status = 0xffffffff;  // what the wake event says then
+  job.status = 0xffffffff;  // value in the wake event of a thread that gave up
   job.complete_ns = 0;
   builder.AddJob(job);
   const auto model = builder.Model();
@@ -348,7 +348,7 @@ TEST_CASE("A handler that was entered before a job was submitted is not the job'
   TraceBuilder builder;
   builder.AddDevice();
   JobSpec first = OneJob(), second = OneJob();
-  // Submitted while the handler was held up. The recording ends before the device's record came.
+  // Submitted while the handler was delayed. The recording ends before the device's record.
   second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
   second.submit_ns = 10'062'100, second.doorbell_ns = 10'062'200;
   second.submit_end_ns = 10'062'300, second.complete_ns = 10'064'000;
@@ -377,7 +377,7 @@ TEST_CASE(
   const auto model = builder.Model();
   REQUIRE(model->jobs.size() == 2);
   const size_t late = model->jobs.job[0] == 8 ? 1 : 0;
-  // With nobody else to start it, it is a violation of order.
+  // If no other job can have started the handler, the order is violated.
   CHECK(model->jobs.irq_ns[late] == (beside ? kNoTime : 10'062'000));
   CHECK(model->jobs.irq_ns[1 - late] == 10'062'000);
 }
@@ -389,7 +389,7 @@ TEST_CASE("An interrupt whose jobs lie in two blocks is one") {
   second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
   second.complete_ns = 10'064'000;
   other.job = 9, other.sequence = 1, other.correlation = 0x640000000a;
-  other.queue = first.queue + 1;  // a handler of its own, at the same time
+  other.queue = first.queue + 1;  // has its own handler, at the same time
   for (const JobSpec& job : {first, second, other}) builder.AddJob(job);
   const auto model = builder.Model();
   REQUIRE(model->jobs.size() == 3);
@@ -408,7 +408,7 @@ TEST_CASE("An interrupt belongs to as many completions as it found ready") {
   first.wait_ns = first.wake_ns = 0;
   second.wait_ns = second.wake_ns = 0;
   second.job = 8, second.sequence = 4, second.correlation = 0x6400000009;
-  second.irq_ns = 0;  // no run of its own: found by polling
+  second.irq_ns = 0;  // no run of its own: it was found by polling
   second.complete_ns = 10'064'000;
   builder.AddJob(first);
   builder.AddJob(second);

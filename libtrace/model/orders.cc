@@ -16,10 +16,10 @@ using proto::HostBatch;
 // The last job of a device that a thread waited for.
 struct Awaited {
   uint32_t device = 0, job = 0;
-  std::vector<uint32_t> used;  // devices that were submitted to since
+  std::vector<uint32_t> used;  // devices with submissions since then
 };
 
-// All events of a device are of the same one, as in most traces.
+// Returns true if all events of devices are of the same one, as in most traces.
 bool IsOneDevice(const HostEvents& host) {
   uint32_t first = kNoRow;
   return EachChunk(
@@ -27,7 +27,7 @@ bool IsOneDevice(const HostEvents& host) {
         uint32_t least = devices[0], most = devices[0];
         stream::WidenTo(devices, rows, &least, &most);
         for (size_t i = 0; i < rows && most == kNoRow; ++i) {
-          // Then the others tell.
+          // Events without a device do not count.
           if (devices[i] == kNoRow) continue;
           if (first == kNoRow) first = devices[i];
           if (devices[i] != first) return false;
@@ -44,13 +44,13 @@ bool IsOneDevice(const HostEvents& host) {
 DeviceOrders FindOrders(const HostEvents& host) {
   DeviceOrders orders;
   if (IsOneDevice(host)) return orders;
-  // By thread, by device. Few devices: a list is searched faster than a map.
+  // By thread and device. There are few devices, so that searching a list is faster than a map.
   std::unordered_map<uint32_t, std::vector<Awaited>> threads;
   for (size_t i = 0; i < host.size(); ++i) {
     const uint32_t device = host.device[i];
     if (device == kNoRow || host.job[i] == 0) continue;
     if (host.kind[i] == HostBatch::KIND_WAKE) {
-      // A thread that gave up knows of no completion.
+      // A thread that gave up did not see a completion.
       if (host.arg0[i] == std::numeric_limits<uint32_t>::max()) continue;
       std::vector<Awaited>& awaited = threads[host.tid[i]];
       size_t k = 0;

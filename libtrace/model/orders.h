@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Orders between devices: what joins their clocks to one graph. Internal.
+// Orders between devices, which connect their clocks. Internal.
 #ifndef LIBTRACE_MODEL_ORDERS_H_
 #define LIBTRACE_MODEL_ORDERS_H_
 
@@ -8,9 +8,9 @@
 
 namespace acceltrace::model {
 
-// Each submission of a thread that had waited for a job of another device since it last
-// submitted to this one: that job was complete before this one's doorbell, whatever the
-// clocks say. host is sorted by time; slack is left to be filled in.
+// Finds each submission by a thread that had waited for a job of another device since its last
+// submission to this one: that job was complete before this one's doorbell, whatever the clocks
+// show. host must be sorted by time; slack is not filled in.
 DeviceOrders FindOrders(const HostEvents& host);
 
 }  // namespace acceltrace::model

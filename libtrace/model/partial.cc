@@ -19,10 +19,10 @@ namespace {
 using proto::Packet;
 using stream::PacketTimes;
 
-// Where only the place in the stream says when a packet was: the daemon sends what it has each
-// half second.
+// For packets whose time only follows from their place in the stream: the daemon sends collected
+// data every half second.
 constexpr int64_t kStreamNs = 2'000'000'000;
-// Packets of samples of a clock that are read on either side of a part.
+// Number of packets of clock samples that are read on either side of a part.
 constexpr size_t kClocksBeside = 2;
 
 enum class Use { kAlways, kClock, kEvents, kWithin, kNever };
@@ -117,7 +117,7 @@ bool PartialTrace::FindParts() {
     Packet packet;
     if (!index_->Read(place, &decoder, &packet) ||
         packet.clocks().host_before_ns_delta_size() == 0) {
-      always_.push_back(place);  // which then fails
+      always_.push_back(place);  // reading this packet will fail
       continue;
     }
     clocks[packet.clocks().device()].Add(packet.clocks());
@@ -137,7 +137,7 @@ bool PartialTrace::FindParts() {
     std::sort(parts.begin(), parts.end(),
               [](const Part& a, const Part& b) { return a.lo_ns < b.lo_ns; });
   }
-  // Packets whose times are not known lie between those of their neighbours.
+  // Packets with unknown times are between their neighbours.
   int64_t before_ns = INT64_MIN;
   std::vector<size_t> unknown;
   const auto place_unknown = [&](int64_t after_ns) {
@@ -180,7 +180,7 @@ bool PartialTrace::FindParts() {
 
 void PartialTrace::Measure() {
   begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
-  std::vector<std::pair<int64_t, double>> turns;  // events for each ns from then on, more or less
+  std::vector<std::pair<int64_t, double>> turns;  // changes of the rate, in events per ns
   for (const Part& part : parts_) {
     events_ += part.events;
     if (part.events == 0 || !part.known) continue;
@@ -264,7 +264,7 @@ double PartialTrace::TimeAround(const std::vector<Stretch>& stretches, size_t i)
 
 std::vector<PartialTrace::Part> PartialTrace::ClocksAround(const std::vector<Part>& clocks,
                                                            int64_t from_ns, int64_t to_ns) const {
-  // By begin: the first that may reach into the time, and the first behind it.
+  // Sorted by begin: the first that may reach into the period, and the first after it.
   const auto first = std::find_if(clocks.begin(), clocks.end(),
                                   [&](const Part& part) { return part.hi_ns >= from_ns; });
   const auto behind =
@@ -276,13 +276,13 @@ std::vector<PartialTrace::Part> PartialTrace::ClocksAround(const std::vector<Par
 }
 
 std::vector<size_t> PartialTrace::PlacesAround(const Stretch& stretch, const Wanted* wanted) const {
-  // Jobs that the time cuts were submitted before it, and calls that wait for them return after it.
+  // Jobs across the border were submitted before it, and calls that wait for them return after it.
   const int64_t margin_ns = MarginOf(stretch);
   const auto overlaps = [&](const Part& part, int64_t more_ns) {
     return part.lo_ns <= stretch.to_ns + more_ns && part.hi_ns >= stretch.from_ns - more_ns;
   };
   std::vector<size_t> places = always_;
-  // Between the samples that are read, every change of a clock has to be known.
+  // Every change of a clock between the samples that are read has to be known.
   std::map<uint32_t, Part> sampled;
   for (const auto& [device, clocks] : clocks_) {
     if (wanted != nullptr && !wanted->device_times) break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands and API calls of a part of a trace, as in partial_commands.cc and Load(), from the bytes
-// of the columns that are asked for.
+// Loads commands and API calls of a part of a trace like Load(), but only from the bytes of the
+// requested columns.
 #include <algorithm>
 #include <map>
 #include <type_traits>
@@ -36,11 +36,11 @@ class FewCommands : public FewRows {
     fields_.erase(std::unique(fields_.begin(), fields_.end()), fields_.end());
   }
 
-  // Ops have names by process; without names it does not matter which.
+  // Names of ops depend on the process; without names, the owner does not matter.
   bool AsksOwners() const { return owners_ && !decoder_.op_names.empty(); }
 
   bool ReadCommands(const std::vector<size_t>& places) {
-    // Those that are looked at of each row; then what is asked for.
+    // Columns that are read for each row, followed by the requested ones.
     std::vector<uint32_t> wanted = {CommandBatch::kFetchedTicksDeltaFieldNumber,
                                     CommandBatch::kRecordDeltaFieldNumber,
                                     CommandBatch::kUnitFieldNumber, CommandBatch::kJobFieldNumber,
@@ -61,7 +61,7 @@ class FewCommands : public FewRows {
     });
   }
 
-  // False: whether a job is in cannot be told.
+  // Returns false if it is not known whether a job is in the period.
   bool Finish() {
     if (!all_ && !AllTold()) return false;
     Commands commands = std::exchange(model_.commands, {});
@@ -78,7 +78,7 @@ class FewCommands : public FewRows {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
   }
 
-  // Which of the rows of a part are in: kept_. False: one of them is not as it should be.
+  // Selects the rows of a part that are in the period: kept_. Returns false if a row is invalid.
   bool Choose(uint32_t device, size_t rows, FewColumns* columns) {
     kept_.clear();
     const auto units = static_cast<uint64_t>(model_.devices[device].about.units_size());
@@ -111,8 +111,8 @@ class FewCommands : public FewRows {
     return true;
   }
 
-  // Takes the rows that are in. Returns false if they have another number of stall causes than
-  // their device.
+  // Takes the selected rows. Returns false if they have another number of stall causes than their
+  // device.
   bool Take(const std::vector<uint32_t>& wanted, uint32_t device, FewColumns* columns) {
     Commands& commands = model_.commands;
     commands.device.Append(kept_.size(), device);
@@ -149,7 +149,7 @@ class FewCommands : public FewRows {
     return true;
   }
 
-  // wide_: values of a field. The fields of instants rise.
+  // wide_: the values of a field. Fields of instants must come in order.
   void Put(uint32_t field, bool later) {
     Commands& commands = model_.commands;
     const auto ticks = [&](DeviceTimes* times) {
@@ -222,7 +222,7 @@ class FewCommands : public FewRows {
     }
   }
 
-  // In the order of the table; what is there twice once.
+  // Sorts rows in the order of the table and drops duplicates.
   void Sort() {
     Commands& commands = model_.commands;
     if (AllRise(commands.device, commands.job, commands.index)) return;
@@ -250,7 +250,7 @@ class FewCommands : public FewRows {
   void FindOps() {
     Commands& commands = model_.commands;
     std::vector<uint32_t> ops;
-    uint32_t pid = 0, tag = 0, op = 0;  // of the row before
+    uint32_t pid = 0, tag = 0, op = 0;  // of the previous row
     EachRow(
         [&](size_t, uint32_t device, uint32_t job, uint32_t its_tag) {
           const uint32_t its_pid = jobs_.PidOf(device, job);
@@ -265,7 +265,7 @@ class FewCommands : public FewRows {
     commands.op.AppendValues(ops.data(), ops.size());
   }
 
-  // Columns that are not asked for are 0.
+  // Columns that were not requested are 0.
   void FillRest() {
     Commands& commands = model_.commands;
     const size_t rows = commands.device.size();
@@ -284,7 +284,7 @@ class FewCommands : public FewRows {
     commands.op.resize(rows);
   }
 
-  const bool all_;  // of the trace, whenever they were
+  const bool all_;  // the whole trace, independent of times
   std::vector<uint32_t> fields_;
   std::vector<uint32_t> kept_, narrow_;
   std::vector<uint64_t> wide_, ticks_, stalls_;
@@ -294,7 +294,8 @@ class FewCalls : public FewRows {
  public:
   using FewRows::FewRows;
 
-  // Once all is known of the jobs: the calls that they need. False: that cannot be told.
+  // Must be called when the jobs are known: finds the calls that they need. Returns false if these
+  // are not known.
   bool ChooseJobs() {
     if (!AllTold()) return false;
     const auto is_in = [](uint8_t known) {
@@ -338,7 +339,7 @@ class FewCalls : public FewRows {
 
   bool Finish() {
     FinishLosses();
-    // Of calls that share a correlation the first is the job's, of all that there are.
+    // Of all calls with the same correlation, only the first belongs to the job.
     std::sort(of_jobs_.begin(), of_jobs_.end());
     if (std::adjacent_find(of_jobs_.begin(), of_jobs_.end()) != of_jobs_.end()) return false;
     SortApi(&model_.api);
@@ -351,7 +352,7 @@ class FewCalls : public FewRows {
     kept_.clear(), ends_.clear();
     const uint64_t *begin = columns->Column(0), *length = columns->Column(1);
     const uint64_t* correlation = columns->Column(2);
-    auto next = wanted_.begin();  // they come in order, as a rule
+    auto next = wanted_.begin();  // they usually come in order
     for (size_t i = 0; i < rows; ++i) {
       if (begin[i] > kMost || length[i] > kMost) return false;
       const auto begin_ns = static_cast<int64_t>(begin[i]);
@@ -390,7 +391,7 @@ class FewCalls : public FewRows {
     return flags;
   }
 
-  std::vector<uint64_t> wanted_, of_jobs_;  // correlations; those of rows
+  std::vector<uint64_t> wanted_, of_jobs_;  // correlations that are requested; those of rows
   std::vector<uint32_t> kept_;
   std::vector<int64_t> ends_;
 };

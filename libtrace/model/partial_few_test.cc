@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Some columns of a part's commands, from few bytes, are those of the whole trace.
+// Columns of a part's commands that are loaded on their own are the same as those of the whole
+// trace.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -22,7 +23,7 @@ using proto::CommandBatch;
 constexpr uint32_t kJobs = 3'000;
 constexpr int64_t kBegin = 50'000'000, kEach = 20'000;
 
-// Jobs of one or two devices that overlap, whose commands end in another order than they begin.
+// Overlapping jobs of one or two devices whose commands end in a different order.
 test::TraceBuilder Random(uint32_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
@@ -79,7 +80,7 @@ const std::vector<uint32_t> kAll = {
     CommandBatch::kHeadTicksAfterFieldNumber, CommandBatch::kStartTicksAfterFieldNumber,
     CommandBatch::kEndTicksAfterFieldNumber,  CommandBatch::kStallTicksFieldNumber};
 
-// All columns that are asked for, row by row.
+// Returns all requested columns by row.
 std::vector<std::vector<uint64_t>> Rows(const Commands& c, const Model& model) {
   std::vector<std::vector<uint64_t>> rows;
   for (size_t i = 0; i < c.size(); ++i) {
@@ -104,7 +105,7 @@ std::vector<std::vector<uint64_t>> Rows(const ApiCalls& api, const Model& model)
   return rows;
 }
 
-// How many of some stretches few bytes told.
+// Returns for how many periods the separate columns were sufficient.
 size_t CheckFew(const std::string& bytes, uint32_t seed) {
   std::mt19937_64 random(seed);
   const auto trace =
@@ -155,7 +156,7 @@ TEST_CASE("Few bytes of packed packets tell them as well") {
   }
 }
 
-// A recording, with blocks as the service writes them.
+// A recording has blocks, as the service writes them.
 TEST_CASE("Few bytes of a recording tell its commands") {
   const auto trace = PartialTrace::Open("tests/golden/demo.atrace");
   REQUIRE(trace != nullptr);
@@ -216,10 +217,10 @@ TEST_CASE("Rows that are not as they should be are for the other way") {
   };
   CHECK(tells([](proto::Packet*) {}));
   CHECK_FALSE(tells([&](proto::Packet* packet) {
-    if (auto* batch = commands(packet)) batch->set_record_delta(1, 0);  // twice
+    if (auto* batch = commands(packet)) batch->set_record_delta(1, 0);  // repeats a number
   }));
   CHECK_FALSE(tells([&](proto::Packet* packet) {
-    if (auto* batch = commands(packet)) batch->set_unit(0, 9);  // there are four
+    if (auto* batch = commands(packet)) batch->set_unit(0, 9);  // there are only four
   }));
   CHECK_FALSE(tells([&](proto::Packet* packet) {
     if (auto* batch = commands(packet)) batch->set_job(0, 0);

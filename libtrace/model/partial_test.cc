@@ -44,7 +44,7 @@ void CheckSame(const test::ClockSpec& clock) {
   const test::TemporaryFile file(test::Encode(test::Split(Busy(clock).Packets(), 128)));
   const auto trace = PartialTrace::Open(file.path());
   REQUIRE(trace != nullptr);
-  // Calls, five host events a job, jobs and commands.
+  // Calls, five host events per job, jobs and commands.
   CHECK(trace->events() == 8 * kJobs);
   auto whole = LoadFile(file.path());
   REQUIRE(whole.ok());
@@ -101,7 +101,7 @@ TEST_CASE("stretches hold as many events as asked for, spread over all of them")
   }
   CHECK(time_ns > 0.99 * static_cast<double>(trace->end_ns() - trace->begin_ns()));
   CHECK(time_ns < 1.01 * static_cast<double>(trace->end_ns() - trace->begin_ns()));
-  // All of it, where that is less than was asked for.
+  // The whole trace, if it has fewer events than requested.
   CHECK(trace->Spread(5, 10'000'000).size() == 1);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("without an index, or with a damaged packet, there are no parts") {
   const test::TemporaryFile damaged(bytes);
   CHECK(PartialTrace::Open(damaged.path()) == nullptr);
   CHECK(stream::FileIndex::Open(damaged.path()) != nullptr);
-  // A packet in another's place, with a right checksum.
+  // A packet that was replaced by another one with a correct checksum.
   std::vector<proto::Packet> packets = test::Split(Busy({}).Packets(), 128);
   const std::string whole = test::Encode(packets);
   CHECK(PartialTrace::Of(stream::FileIndex::FromMemory(whole)) != nullptr);
@@ -151,7 +151,7 @@ TEST_CASE("Commands of a part are the same without the rest of it") {
   const test::TemporaryFile file(test::Encode(test::Split(builder.Packets(), 128)));
   const auto trace = PartialTrace::Open(file.path(), 0, PartialTrace::Checked::kWhatIsRead);
   REQUIRE(trace != nullptr);
-  // Jobs are cut on both sides.
+  // Both borders cut jobs.
   for (const int64_t cut : {0, 5'000, 11'000, 13'000}) {
     CheckCommands(*trace, {kBegin + 700 * kEach + cut, kBegin + 1'150 * kEach + cut / 2});
   }

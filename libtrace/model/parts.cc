@@ -9,7 +9,7 @@
 namespace acceltrace::model {
 namespace {
 
-// Of footers before there were parts of the index.
+// Limit of footers before the index had several parts.
 constexpr int kMaxIndexedPackets = 450'000;
 
 }  // namespace
@@ -19,8 +19,8 @@ void PartCounter::Add(const proto::Packet& packet, uint64_t rows) {
   if (packet.has_index()) return List(packet.index());
   if (packet.has_footer()) {
     const proto::Footer& footer = packet.footer();
-    // Where a part of it is missing, or it is of a version that did not index to the end, nothing
-    // can be said.
+    // If a part of it is missing, or the version that wrote it did not index to the end, nothing is
+    // known.
     has_index_ = footer.earlier_packets() == listed_packets_ &&
                  footer.offset_delta_size() < kMaxIndexedPackets;
     List(footer);
@@ -60,7 +60,8 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
   Missing missing;
   missing.rows = rows_put_out_ > rows_ ? rows_put_out_ - rows_ : 0;
   if (!read.has_footer || !has_index_) {
-    // Accounts come last: if they are there and nothing before them is missing, only the footer is.
+    // Accounts come last: if they exist and nothing before them is missing, only the footer is
+    // missing.
     const bool damaged = read.missing_packets > 0 || read.bad_packets > 0;
     missing.anything = damaged || missing.rows > 0 || (!read.has_footer && !after_accounts_);
     return missing;
@@ -69,7 +70,7 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
     const Count& have = read_[kind];
     const Count& had = written_[kind];
     if (have.packets > had.packets) missing.unknown_packets += have.packets - had.packets;
-    // Rows of base packets that were repeated are not in the index.
+    // Repeated rows of base packets are not in the index.
     const uint64_t rows = had.rows > have.rows ? had.rows - have.rows : 0;
     const uint64_t packets = had.packets > have.packets ? had.packets - have.packets : 0;
     const bool batch =
@@ -78,7 +79,8 @@ Missing PartCounter::Done(const stream::ReadStats& read) const {
         kind == proto::Packet::kStackFrames || kind == proto::Packet::kCallStacks;
     if (packets > 0 || (rows > 0 && batch)) missing.parts.push_back({kind, packets, rows});
   }
-  // What the index misses as well it says; more than that is missing from what was recorded.
+  // Rows that the index lists as missing are reported above; the rest is missing from the index,
+  // too.
   for (const Missing::Part& part : missing.parts) {
     missing.rows -= std::min(missing.rows, part.rows);
   }

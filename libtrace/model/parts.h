@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file lacks of what was written to it, by the word of its footer. Internal.
+// Finds out what a file lacks of what was written to it, according to its footer. Internal.
 #ifndef LIBTRACE_MODEL_PARTS_H_
 #define LIBTRACE_MODEL_PARTS_H_
 
@@ -11,17 +11,17 @@
 
 namespace acceltrace::model {
 
-// Counts packets and rows of each kind as they are read, and compares them with the
-// footer's index and with the accounts in the end.
+// Counts packets and rows of each kind as they are read, and finally compares the counts with the
+// footer's index and with the accounts.
 class PartCounter {
  public:
-  // rows: as it was written.
+  // rows: number of rows as written.
   void Add(const proto::Packet& packet, uint64_t rows);
-  // After the last packet.
+  // Must be called after the last packet.
   Missing Done(const stream::ReadStats& read) const;
 
  private:
-  static constexpr size_t kKinds = 34;  // field numbers of Packet's bodies are below
+  static constexpr size_t kKinds = 34;  // greater than all field numbers of Packet's bodies
   struct Count {
     uint64_t packets = 0, rows = 0;
   };
@@ -31,8 +31,8 @@ class PartCounter {
   std::array<Count, kKinds> listed_{};  // by the parts of the index so far
   uint64_t listed_packets_ = 0;
   bool has_index_ = false;
-  uint64_t rows_ = 0, rows_put_out_ = 0;  // that were read; by the accounts, which come last
-  bool after_accounts_ = false;           // the last packet that was read is Accounts
+  uint64_t rows_ = 0, rows_put_out_ = 0;  // read; by the accounts, which come last
+  bool after_accounts_ = false;           // true if the last packet was Accounts
 };
 
 }  // namespace acceltrace::model

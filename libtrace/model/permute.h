@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting rows of tables, and tables whose columns are separate vectors.
+// Sorts rows of tables and columns that are stored separately.
 #ifndef LIBTRACE_MODEL_PERMUTE_H_
 #define LIBTRACE_MODEL_PERMUTE_H_
 
@@ -16,20 +16,20 @@
 
 namespace acceltrace::model {
 
-// Row numbers in the order that `less(row, row)` asks for; equal rows keep theirs.
+// Returns row numbers sorted by `less(row, row)`; equal rows keep their order.
 template <typename Less>
 std::vector<uint32_t> SortedRows(size_t rows, const Less& less) {
   std::vector<uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
-  // Most tables come in order.
+  // Most tables are already sorted.
   if (!std::is_sorted(order.begin(), order.end(), less)) {
     std::stable_sort(order.begin(), order.end(), less);
   }
   return order;
 }
 
-// Sorts rows by what key(row) is of each: it is made once, not with each comparison. Rows that have
-// the same key are in the order of their numbers.
+// Sorts rows by key(row), which is only called once for each. Rows with the same key are sorted by
+// number.
 template <typename KeyOf>
 void SortByKey(const KeyOf& key, std::vector<uint32_t>* rows) {
   using Key = decltype(key(uint32_t{0}));
@@ -53,7 +53,8 @@ std::vector<uint32_t> RowsByKey(size_t rows, const KeyOf& key) {
   return order;
 }
 
-// each(row, value...) of columns of one length, in order, until it is false; whether it was not.
+// Calls each(row, value...) for columns of one length, in order, until it returns false. Returns
+// true if it never did.
 template <typename Each, typename... T>
 bool EachRow(const Each& each, const Column<T>&... columns) {
   constexpr size_t kRows = Column<uint8_t>::kRows;
@@ -75,8 +76,9 @@ bool EachRow(const Each& each, const Column<T>&... columns) {
   return true;
 }
 
-// each(first, rows, values...) of columns of one length, a chunk at a time, until it is false;
-// whether it was not. values[-1] is that of the row before; of the first row it is its own.
+// Calls each(first, rows, values...) for columns of one length, by chunks, until it returns false.
+// Returns true if it never did. values[-1] is the value of the preceding row; of the first row, its
+// own.
 template <typename Each, typename... T>
 bool EachChunk(const Each& each, const Column<T>&... columns) {
   constexpr size_t kRows = Column<uint8_t>::kRows;
@@ -97,7 +99,7 @@ bool EachChunk(const Each& each, const Column<T>&... columns) {
   return true;
 }
 
-// Each row's values are above those of the one before: nothing is to be sorted.
+// Returns true if the values of each row exceed those of the previous one, so that rows are sorted.
 template <typename... T>
 bool AllRise(const Column<T>&... columns) {
   const auto rises = [](size_t first, size_t rows, const T*... values) {
@@ -110,10 +112,11 @@ bool AllRise(const Column<T>&... columns) {
   return EachChunk(rises, columns...);
 }
 
-// same: `order` leaves its rows where they are.
+// same: true if `order` does not move rows.
 template <typename T>
 void Permute(const std::vector<uint32_t>& order, bool same, Column<T>* column) {
-  if (column->empty() || (same && order.size() == column->size())) return;  // else filled later
+  if (column->empty() || (same && order.size() == column->size()))
+    return;  // else it is filled later
   column->Permute(order);
 }
 

@@ -12,13 +12,13 @@ namespace {
 
 constexpr size_t kRows = Column<uint64_t>::kRows;
 
-// Those of a device, as a set.
+// The set of a device's numbers.
 struct Numbers {
   void Widen(const uint32_t* of, size_t rows) {
     stream::WidenTo(of, rows, &low, &high);
     count += rows;
   }
-  // They follow each other, in the order of their tables: a bit for each.
+  // If numbers are mostly consecutive over the tables, they are stored as bits.
   bool are_dense() const { return (high - low) / 16 <= count; }
   void Add(const uint32_t* of, size_t rows) {
     if (!are_dense()) return (void)list.insert(list.end(), of, of + rows);
@@ -52,7 +52,7 @@ uint64_t RecordNumbers::Note(uint32_t device, Table table, const RowNumbers& num
   const size_t count = numbers.rows();
   if (count == 0) return 0;
   std::vector<uint32_t> cut;
-  // The device counts modulo 2^32: a base changes no difference.
+  // The device counts modulo 2^32, so that a base does not change differences.
   const uint32_t* narrow = numbers.view().narrow;
   auto base = static_cast<uint32_t>(numbers.view().base);
   if (narrow == nullptr || kept != count) {

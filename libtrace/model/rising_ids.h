@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows by an id, where ids rise from row to row, as those that one thread gives do: nothing is made
-// to find them.
+// Finds rows by an id without an index if ids rise from row to row, as those of one thread do.
 #ifndef LIBTRACE_MODEL_RISING_IDS_H_
 #define LIBTRACE_MODEL_RISING_IDS_H_
 
@@ -19,9 +18,9 @@ namespace acceltrace::model {
 class RisingIds {
  public:
   explicit RisingIds(const Column<uint64_t>& ids) : ids_(ids), rise_(AllRise(ids)) {}
-  // Whether they do; else Find() is not to be called.
+  // Returns true if ids rise; otherwise, Find() must not be called.
   bool rise() const { return rise_; }
-  // The row, or kNoRow. Ids that are asked for come in order, about.
+  // Returns the row, or kNoRow. Lookups should be roughly in order.
   uint32_t Find(uint64_t id) {
     const size_t at = near_ + 1 - first_;
     if (at < count_ && read_[at] == id) return static_cast<uint32_t>(++near_);
@@ -35,7 +34,7 @@ class RisingIds {
     if (near_ < ids_.size() && ids_.At(near_) == id) return static_cast<uint32_t>(near_);
     const size_t next = near_ + 1;
     if (next < ids_.size() && ids_.At(next) == id) {
-      // As a rule so are the ones behind it.
+      // Usually, the next lookups are for the following ids.
       first_ = next, count_ = std::min(kRows - next % kRows, ids_.size() - next);
       ids_.Read(first_, count_, read_.data());
       return static_cast<uint32_t>(near_ = next);
@@ -51,8 +50,8 @@ class RisingIds {
 
   const Column<uint64_t>& ids_;
   const bool rise_;
-  size_t near_ = 0;               // of the one before
-  size_t first_ = 0, count_ = 0;  // rows that were read
+  size_t near_ = 0;               // of the previous lookup
+  size_t first_ = 0, count_ = 0;  // rows in read_
   std::array<uint64_t, kRows> read_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's clock as its samples say, without bounds: enough to find packets. Internal.
+// A device's clock by its samples, without bounds, which suffices to find packets. Internal.
 #ifndef LIBTRACE_MODEL_ROUGH_CLOCK_H_
 #define LIBTRACE_MODEL_ROUGH_CLOCK_H_
 
@@ -14,17 +14,18 @@
 
 namespace acceltrace::model {
 
-// Times of a damaged trace lie anywhere; what is beyond this is not known.
+// Damaged traces have arbitrary times; times beyond this limit are considered unknown.
 inline constexpr int64_t kMostNs = int64_t{1} << 61;
 inline int64_t Bounded(double ns) {
   constexpr auto kMost = static_cast<double>(kMostNs);
   return static_cast<int64_t>(std::clamp(ns, -kMost, kMost));
 }
 
-// A clock is steady that keeps its rate to this part, beyond what reading it takes, and this.
+// A clock is steady if it keeps its rate to this fraction, apart from the time of reading it and
+// this.
 inline constexpr double kSteady = 1e-3, kReadNs = 20'000;
 
-// How wrong it may be about what lies in a part with such a margin.
+// The assumed error of the clock for a part with this margin.
 inline int64_t GuardOf(int64_t margin_ns) { return margin_ns / 2 + 2'000'000; }
 
 class RoughClock {
@@ -39,8 +40,8 @@ class RoughClock {
                           static_cast<double>(width_ns)});
     }
   }
-  // False if the clock wrapped, was set or changed its rate meanwhile, as far as can be seen, or
-  // was hardly sampled.
+  // Returns false if the clock seems to have wrapped, been set or changed its rate, or has too few
+  // samples.
   bool Finish() {
     std::sort(samples_.begin(), samples_.end(),
               [](const Sample& a, const Sample& b) { return a.host_ns < b.host_ns; });
@@ -64,7 +65,7 @@ class RoughClock {
     const Sample& from = *(after - 1);
     const double rate = std::max(Rate(from, *after), 1e-9);
     const double ns = static_cast<double>(static_cast<int64_t>(ticks - from.ticks)) / rate;
-    // Most are within the range in which a sum is exact.
+    // Most are in the range in which the sum is exact.
     return from.host_ns + Bounded(ns);
   }
 
@@ -72,12 +73,12 @@ class RoughClock {
   struct Sample {
     int64_t host_ns;
     uint64_t ticks;
-    double width_ns;  // read within it
+    double width_ns;  // duration of reading
   };
   static double Apart(const Sample& a, const Sample& b) {
     return static_cast<double>(b.host_ns) - static_cast<double>(a.host_ns);
   }
-  // Ticks for each ns.
+  // Returns ticks per ns.
   static double Rate(const Sample& a, const Sample& b) {
     return static_cast<double>(static_cast<int64_t>(b.ticks - a.ticks)) / Apart(a, b);
   }

@@ -67,7 +67,7 @@ void RowNumbers::AddWide(const RowNumbers& more) {
     of.view_.Read(0, rows_, room.get());
     return static_cast<const uint64_t*>(room.get());
   };
-  const uint64_t *mine = as_wide(*this), *others = as_wide(more);  // one of them is
+  const uint64_t *mine = as_wide(*this), *others = as_wide(more);  // one of them is wide
   if (wide_ == nullptr) wide_ = std::make_unique_for_overwrite<uint64_t[]>(rows_);
   stream::AddValues(mine, others, rows_, wide_.get());
   view_ = {0, nullptr, wide_.get()};

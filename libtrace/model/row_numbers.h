@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a column as blocks have them: a base and numbers of 32 bits are half as much to add up,
-// to compare and to store as what they stand for. Internal.
+// Rows of a column as blocks store them: a base and 32-bit numbers take half the time to add,
+// compare and store that their values would. Internal.
 #ifndef LIBTRACE_MODEL_ROW_NUMBERS_H_
 #define LIBTRACE_MODEL_ROW_NUMBERS_H_
 
@@ -16,7 +16,7 @@
 
 namespace acceltrace::model {
 
-// Refers to what the rows refer to.
+// Refers to the data of the rows.
 class RowNumbers {
  public:
   RowNumbers(const stream::TableRows& from, int column);
@@ -27,11 +27,12 @@ class RowNumbers {
   size_t rows() const { return rows_; }
   const stream::BlockColumn& view() const { return view_; }
   uint64_t operator[](size_t row) const { return view_[row]; }
-  // All of them are from `first` on and below `end`.
+  // Returns true if all values are in [first, end).
   bool AreWithin(uint64_t first, uint64_t end) const;
-  // How many are above those of as many other rows; nullopt: some may be large.
+  // Counts values that exceed those of another column with as many rows; nullopt if some may be
+  // large.
   std::optional<uint64_t> CountAbove(const RowNumbers& other) const;
-  // Adds to each, modulo 2^64. As many rows.
+  // Adds another column with as many rows, modulo 2^64.
   void Add(const RowNumbers& more);
 
  private:
@@ -39,7 +40,7 @@ class RowNumbers {
 
   size_t rows_;
   stream::BlockColumn view_;
-  std::unique_ptr<uint32_t[]> narrow_;  // if view_ is of them
+  std::unique_ptr<uint32_t[]> narrow_;  // if view_ refers to it
   std::unique_ptr<uint64_t[]> wide_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A column of few values. Internal.
+// A column with few distinct values. Internal.
 #ifndef LIBTRACE_MODEL_RUN_COLUMN_H_
 #define LIBTRACE_MODEL_RUN_COLUMN_H_
 
@@ -11,13 +11,13 @@
 
 namespace acceltrace::model {
 
-// Values that are the same for many rows in a row. Not for several threads at once.
+// Stores values that are equal for many consecutive rows. Not thread-safe.
 template <typename T>
 class RunColumn {
  public:
   size_t size() const { return size_; }
   T operator[](size_t row) const {
-    // Most are asked for in order.
+    // Most lookups are in order.
     for (size_t r = last_; r < std::min(last_ + 2, runs_.size()); ++r) {
       if (runs_[r].first > row) break;
       if (r + 1 == runs_.size() || row < runs_[r + 1].first) return runs_[last_ = r].value;
@@ -33,7 +33,7 @@ class RunColumn {
     size_ += rows;
   }
   void push_back(T value) { Append(1, value); }
-  // change(row): another one for each row that has a value.
+  // Replaces `value` by change(row) in each row that has it.
   template <typename Change>
   void Replace(T value, const Change& change) {
     RunColumn replaced;
@@ -55,7 +55,7 @@ class RunColumn {
   };
   std::vector<Run> runs_;
   size_t size_ = 0;
-  mutable size_t last_ = 0;  // run that was asked for
+  mutable size_t last_ = 0;  // last run that was used
 };
 
 }  // namespace acceltrace::model

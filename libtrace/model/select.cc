@@ -20,7 +20,7 @@ namespace {
 
 using Mask = std::vector<uint8_t>;
 
-// "a, b, c and 4 more", of what a message cannot hold all of.
+// Returns "a, b, c and 4 more" if a list is too long for a message.
 template <typename Names>
 std::string Listed(const Names& names) {
   constexpr size_t kMost = 8;
@@ -130,7 +130,7 @@ class Selector {
                          " in the trace; there are: " + Listed(names));
   }
 
-  // Of the processes that were found, or of all, those that were in the containers at any time.
+  // Restricts the processes found, or all, to those that were in the containers at any time.
   Status FindContainers() {
     if (asked_.containers.empty()) return {};
     const std::string none = "no such container as " + asked_.containers.front() + " in the trace";
@@ -139,7 +139,7 @@ class Selector {
     }
     std::map<std::string, std::vector<uint32_t>> members;
     for (const ProcessGroup& group : model_.system.groups) {
-      if (group.pid == 0) continue;  // jobs of nobody known have it, too
+      if (group.pid == 0) continue;  // jobs of unknown processes have it, too
       if (!asked_.processes.empty() && pids_.count(group.pid) == 0) continue;
       std::string container = ContainerOf(model_.strings.Get(group.group));
       if (!container.empty()) members[std::move(container)].push_back(group.pid);
@@ -170,13 +170,13 @@ class Selector {
     for (const uint32_t asked : asked_.streams) {
       if (streams.count(asked) != 0) return {};
     }
-    std::vector<std::string> names;  // in the order of their numbers
+    std::vector<std::string> names;  // sorted by number
     for (const uint32_t stream : streams) names.push_back(std::to_string(stream));
     return Status::Error("no such stream as " + std::to_string(asked_.streams.front()) +
                          " in the trace; there are: " + Listed(names));
   }
 
-  // Ranges of the names, and what lies in them; then the times of each thread.
+  // Finds ranges by name and what is inside of them, then the periods of each thread.
   Status FindRanges() {
     const Ranges& ranges = model_.ranges;
     ranges_.assign(ranges.size(), 1);
@@ -191,7 +191,7 @@ class Selector {
         if (ProcessIn(ranges.pid[r])) names.insert(model_.strings.Get(ranges.name[r]));
         if (!known->second || ranges.mark[r] || !ProcessIn(ranges.pid[r])) continue;
         auto& spans = inside_[ranges.tid[r]];
-        // They are in order of their begins: as few as cover them all.
+        // They are sorted by begin; overlapping ones are merged.
         if (!spans.empty() && ranges.begin_ns[r] <= spans.back().second) {
           spans.back().second = std::max(spans.back().second, ranges.end_ns[r]);
         } else {
@@ -210,7 +210,7 @@ class Selector {
     return {};
   }
 
-  // Whether a thread was in one of the ranges.
+  // Returns true if a thread was in one of the ranges.
   bool Inside(uint32_t tid, int64_t at_ns) const {
     if (asked_.ranges.empty()) return true;
     const auto found = inside_.find(tid);
@@ -220,7 +220,7 @@ class Selector {
     return after != found->second.begin() && (--after)->second >= at_ns;
   }
 
-  // Calls by what they are themselves; their devices are those of their jobs.
+  // Marks calls by their own properties; their devices are those of their jobs.
   void MarkCalls() {
     const ApiCalls& api = model_.api;
     api_.assign(api.size(), 0);
@@ -233,7 +233,7 @@ class Selector {
       api_[i] = chosen_[i] && Overlaps(api.begin_ns[i], api.end_ns[i]);
     }
     if (asked_.devices.empty()) return;
-    // Calls with jobs, none of them on a device that is in.
+    // Calls with jobs, none of which is on a selected device.
     Mask elsewhere(api.size(), 0);
     const Jobs& jobs = model_.jobs;
     for (const bool in : {false, true}) {
@@ -260,7 +260,7 @@ class Selector {
                                &jobs.irq_ns, &jobs.complete_ns}) {
       see((*column)[job]);
     }
-    // What the device did of a job lies between what the host saw of it.
+    // The device's times of a job are between those that the host saw.
     const bool all_seen = jobs.submit_ns[job] != kNoTime && jobs.complete_ns[job] != kNoTime;
     if (jobs.on_device[job] && !all_seen) {
       see(jobs.doorbell.host[job].mid_ns);
@@ -273,7 +273,7 @@ class Selector {
     return {begin_ns, end_ns};
   }
 
-  // The calls that tell whose a job is may lie elsewhere in the trace.
+  // The calls that identify the process of a job may be in another part of the trace.
   bool NeedsWhole(size_t job) const {
     return about_.part && asked_.by_process() && model_.jobs.pid[job] == 0 &&
            ClientOf(model_.jobs.correlation[job]) != 0;
@@ -326,7 +326,7 @@ class Selector {
           return true;
         },
         model_.jobs.device, model_.jobs.job);
-    size_t last = 0;  // events of a job are near each other
+    size_t last = 0;  // events of a job are close to each other
     const auto is_in = [&](size_t i, int64_t time_ns, uint32_t device, uint32_t job) {
       if (device != kNoRow && !DeviceIn(device)) return true;
       const uint64_t key = JobKey(device, job);
@@ -383,12 +383,12 @@ class Selector {
   Mask MarkProcessEvents() const {
     const ProcessEvents& events = model_.process_events;
     Mask mask(events.size(), 0);
-    // What became of processes decides what must be in a trace: of all times.
+    // These decide what a trace must contain, so they are kept for all times.
     for (size_t i = 0; i < events.size(); ++i) mask[i] = ProcessIn(events.pid[i]);
     return mask;
   }
 
-  // Threads of processes, whatever they did meanwhile.
+  // Marks the threads of processes at any time.
   Mask MarkRuns() const {
     const ThreadRuns& runs = model_.system.runs;
     Mask mask(runs.size(), 0);
@@ -398,7 +398,7 @@ class Selector {
     return mask;
   }
 
-  // Of all times: the one that a process is in may have been recorded before.
+  // At any time, because the group of a process may have been recorded earlier.
   Mask MarkGroups() const {
     Mask mask;
     for (const ProcessGroup& group : model_.system.groups) mask.push_back(ProcessIn(group.pid));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of a trace: everything that was asked for, and what belongs to it.
+// A part of a trace: everything that was requested, and what belongs to it.
 //
-// A job is in or out as a whole: one that is in keeps its commands, its events in the driver and
-// the calls that submitted it and waited for it. So the same analyses fit a part as fit the whole;
-// what compares independent counts of the same thing (laws, counters) belongs to the whole.
+// A job is selected as a whole: it keeps its commands, its events in the driver and the calls that
+// submitted it and waited for it. Therefore, a part can be analysed like the whole. Comparisons of
+// independent counts of the same thing (laws, counters) need the whole.
 #ifndef LIBTRACE_MODEL_SELECT_H_
 #define LIBTRACE_MODEL_SELECT_H_
 
@@ -20,17 +20,17 @@
 namespace acceltrace::model {
 
 struct Selection {
-  // Of several of one kind any; of several kinds all.
+  // A row must match any entry of one kind, and all kinds.
   std::vector<std::string> processes;  // by id, or by name with * and ?
-  // Of the processes those that ever were in one of these: by id, by at least 4 digits that an
-  // id begins with, or by name (container.h).
+  // Only processes that were ever in one of these containers: by id, by at least the first 4 digits
+  // of an id, or by name (container.h).
   std::vector<std::string> containers;
   std::vector<std::string> devices;  // by name with * and ?, or by PCI address
-  std::vector<std::string> ranges;   // by name with * and ?: what was called inside
+  std::vector<std::string> ranges;   // by name with * and ?: selects the calls inside
   std::vector<uint32_t> streams;     // of the calls that submitted
-  // From the trace's first event on; what overlaps the time is in.
+  // Relative to the trace's first event; selects what overlaps the period.
   std::optional<int64_t> from_ns, to_ns;
-  std::optional<int64_t> origin_ns;  // of a model that is a part: the trace's first event
+  std::optional<int64_t> origin_ns;  // for a model that is a part: the trace's first event
 
   bool by_process() const { return !processes.empty() || !containers.empty(); }
   bool any() const {
@@ -41,19 +41,20 @@ struct Selection {
 
 struct Wanted;
 
-// What else is known of a model that is a part.
+// Further information about a model that is a part.
 struct AboutPart {
-  bool part = false;               // it is one: the rest of the trace may know more of its rows
-  const Wanted* wanted = nullptr;  // all
-  const std::vector<uint8_t>* jobs = nullptr;  // which are in, if their times do not say so
+  bool part = false;               // the whole trace may have more information about its rows
+  const Wanted* wanted = nullptr;  // nullptr: all
+  const std::vector<uint8_t>* jobs = nullptr;  // which are selected, if their times do not tell
 };
 
-// Removes all other rows, and says so in model->cut. An error if there is no such process,
-// container, device or range: the message names those that there are. Of a part also if processes
-// are asked for, and it has a job that only the whole can tell the process of.
+// Removes all other rows and describes the selection in model->cut. Fails if there is no such
+// process, container, device or range; the message lists the existing ones. For a part, also fails
+// if processes are selected and the process of one of its jobs can only be found in the whole
+// trace.
 Status Select(const Selection& selection, Model* model, const AboutPart& about = {});
 
-// * is any text, ? any character.
+// * matches any text, ? any character.
 bool MatchesGlob(std::string_view text, std::string_view pattern);
 
 }  // namespace acceltrace::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of a column of which neighbours are asked for: a chunk is unpacked at once. Internal.
+// Reads values of a column with nearby lookups by unpacking a chunk at a time. Internal.
 #ifndef LIBTRACE_MODEL_UNPACKED_H_
 #define LIBTRACE_MODEL_UNPACKED_H_
 

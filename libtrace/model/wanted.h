@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of a trace, or a part of it, somebody reads: to load the rest would take most of the time.
+// Specifies what has to be loaded of a trace or a part, because loading the rest would take most of
+// the time.
 #ifndef LIBTRACE_MODEL_WANTED_H_
 #define LIBTRACE_MODEL_WANTED_H_
 
@@ -14,16 +15,18 @@
 namespace acceltrace::model {
 
 struct Wanted {
-  // Rows of these tables. What comes of jobs: host events, device events, counters, too.
+  // Whether rows of these tables are loaded. by_job: host events, device events and counters, too.
   bool api = true, ranges = true, host = true, by_job = true;
-  // Of jobs their columns; else which there are, and what of them was seen.
+  // Whether the columns of jobs are loaded; otherwise, only which jobs exist and what was seen of
+  // them.
   bool jobs = true;
-  // Times of a device on the host's clock, and what is compared with such.
+  // Whether device times are converted to the host's clock, and what is compared with them is
+  // loaded.
   bool device_times = true;
-  // Of commands no more columns than come from these fields of proto::CommandBatch; none: all.
+  // If set, only the columns of commands that come from these fields of proto::CommandBatch.
   std::optional<std::vector<uint32_t>> commands;
 
-  // Where a device's clock changed, and what its times are made of.
+  // Adds device times and the changes of devices' clocks.
   void AddDeviceTimes() {
     device_times = true;
     if (!commands) return;
@@ -34,7 +37,7 @@ struct Wanted {
       if (!Command(field)) commands->push_back(field);
     }
   }
-  // Of instants of commands those that are asked for on the host's clock, by their fields.
+  // The fields of those instants of commands that are needed on the host's clock.
   std::vector<uint32_t> placed;
 
   bool Command(uint32_t field) const {

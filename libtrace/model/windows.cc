@@ -17,15 +17,15 @@ namespace {
 using clock::Window;
 using proto::DeviceEventBatch;
 
-// A row without a record number is this much older than the clock sample before it in the
-// stream, or newer than the one behind it, at most: the daemon sends what it has each half second.
+// A row without a record number is at most this much older than the previous clock sample in the
+// stream, or newer than the next one: the daemon sends collected data every half second.
 constexpr int64_t kStreamNs = 2'000'000'000;
-// The recording's own begin and end are noted close to the first and the last record.
+// The recording's begin and end are recorded close to the first and the last record.
 constexpr int64_t kMarginNs = 200'000'000;
 
-// Of a clock this wide two doorbells of a queue hardly ever show the same ticks.
+// With a clock of at least this width, doorbells of a queue hardly ever have the same ticks.
 constexpr uint32_t kUniqueBits = 32;
-// Sorted stretches that are merged; of more all is sorted.
+// Up to this number of sorted runs are merged; more of them are sorted as a whole.
 constexpr int kMergedRuns = 8;
 
 }  // namespace
@@ -66,7 +66,7 @@ std::vector<std::vector<Windows::Place>> Windows::PlacesByDevice() const {
   return places;
 }
 
-// Each table is in the order of the device's records, as a rule.
+// Usually, each table is in the order of the device's records.
 void Windows::Sort(std::vector<Place>* places) {
   const auto less = [](const Place& a, const Place& b) {
     return std::tie(a.record, a.table, a.row) < std::tie(b.record, b.table, b.row);
@@ -111,7 +111,7 @@ bool Windows::CollectInOrder() const {
     };
     if (tables[t]->size() != rows[t] || !EachRow(rises, *tables[t])) return false;
   }
-  // The one with the least record is next, or with the greatest; of the same, by table.
+  // Finds the least next record of the tables, or the greatest backwards; equal ones by table.
   const auto merge = [&](bool forward, const auto& visit) {
     size_t done[kTables] = {};
     uint64_t heads[kTables] = {};
@@ -130,7 +130,7 @@ bool Windows::CollectInOrder() const {
         }
       }
       if (next == kTables) return;
-      // As long as it stays the next one; where that is not sure it is looked for again.
+      // Visits this table as long as it is next for certain, then searches again.
       uint64_t before = forward ? UINT64_MAX : 0, after = before;
       for (size_t t = 0; t < kTables; ++t) {
         if (t == next || done[t] == rows[t]) continue;
@@ -173,7 +173,7 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
   Device& device = *of;
   const DeviceEvents& events = model_.device_events;
   Unpacked<uint32_t> devices(model_.commands.device), jobs(model_.commands.job);
-  uint64_t last_key = 0;  // no job's
+  uint64_t last_key = 0;  // not a job's
   Side last_side;
   const auto side_of = [&](const Place& place) {
     if (place.table == Table::kJobs) return SideOfJob(place.row);
@@ -181,7 +181,7 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
     if (key != last_key) last_side = KnownSideOf(key), last_key = key;
     return last_side;
   };
-  // All zero, or many the same: this device does not number them.
+  // If all are zero, or many are equal, this device does not number its records.
   size_t same = 0;
   uint32_t jumps = 0;
   int64_t lo_ns = Window::kMin, hi_ns = Window::kMax;
@@ -204,7 +204,7 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
           events.kind[place.row] == DeviceEventBatch::KIND_CLOCK && events.arg1[place.row] != 0;
     } else {
       const Side side = side_of(place);
-      // Made with a late interrupt, a job's record may come after the host knew of its end.
+      // A job's record is written with its interrupt and may come after the host knew of its end.
       const int64_t begin_ns = place.table == Table::kJobs ? side.doorbell_ns : side.submit_ns;
       if (begin_ns != kNoTime) lo_ns = std::max(lo_ns, begin_ns);
     }
@@ -213,7 +213,7 @@ void Windows::Collect(size_t count, const Forward& forward, const Backward& back
   });
   put();
   device.ordered = count > 1 && same * 10 < count;
-  // The first of each run, from the last one on.
+  // The first of each run, starting with the last one.
   std::vector<std::pair<size_t, int64_t>> runs;
   size_t i = count;
   backward([&](const Place& place) {
@@ -243,7 +243,7 @@ uint64_t Windows::MaskOf(uint32_t device) const {
 
 void Windows::CollectDoorbells() {
   const DeviceJobs& jobs = decoder_.device_jobs;
-  // They are looked for by the device's own events of doorbells.
+  // They are only looked up for the device's own doorbell events.
   const auto is_other = [](size_t, uint32_t kind) {
     return kind != DeviceEventBatch::KIND_DOORBELL;
   };
@@ -251,7 +251,7 @@ void Windows::CollectDoorbells() {
   std::vector<std::pair<Doorbell, uint32_t>> sorted;
   sorted.reserve(jobs.size());
   for (uint32_t i = 0; i < jobs.size(); ++i) {
-    // A narrow clock shows the same ticks again soon.
+    // A narrow clock soon repeats the same ticks.
     if (model_.devices[jobs.device[i]].about.clock().bits() < kUniqueBits) continue;
     sorted.emplace_back(DoorbellOf(i), i);
   }
@@ -284,7 +284,7 @@ Windows::Side Windows::SideOfCommand(size_t row) const {
 
 Windows::Side Windows::KnownSideOf(uint64_t key) const {
   KnownSide& known = known_sides_[key % known_sides_.size()];
-  // 0 is no job's: they are numbered from 1 on.
+  // 0 is not a job's key because jobs are numbered from 1 on.
   if (key != known.job) known = {key, SideAt(host_jobs_.Find(key))};
   return known.side;
 }
@@ -318,7 +318,7 @@ Window Windows::OfRecord(uint32_t row, uint64_t record, int64_t near_ns) const {
   const Device& device = Of(row);
   if (!device.ordered) return window;
   const size_t at = device.NotBefore(record);
-  // Those before it; its own bounds are its caller's to know.
+  // Only the records before it; its own bounds are added by the caller.
   if (at > 0) window.lo_ns = device.lo_ns[at - 1];
   Bound(&window);
   return window;
@@ -405,7 +405,7 @@ Window Windows::OfEvent(size_t row) const {
   if (!Of(device).ordered) {
     window = OfStream(device, decoder_.near.device_events[row]);
   } else {
-    // Read when its record was made: of all jumps before it and of none after it.
+    // Read when its record was written: includes all jumps before it and none after it.
     const bool jump = events.kind[row] == DeviceEventBatch::KIND_CLOCK && events.arg1[row] != 0;
     window.max_jumps += jump;
     window.min_jumps = window.max_jumps;
@@ -424,7 +424,7 @@ Window Windows::OfStream(uint32_t device, int64_t near_ns) const {
   Window window;
   window.near_ns = near_ns;
   if (near_ns != clock::Map::kNoHint) window.lo_ns = near_ns - kStreamNs;
-  // Samples may be missing: the next one is not always soon behind.
+  // Samples may be missing, so the next one may be much later.
   const auto& samples_ns = devices_[device].samples_ns;
   const auto next = std::upper_bound(samples_ns.begin(), samples_ns.end(), near_ns);
   if (next != samples_ns.end()) window.hi_ns = *next + kStreamNs;
@@ -459,7 +459,7 @@ std::vector<Window> Windows::WhenLost(uint32_t device) const {
   constexpr int64_t kMost = 65'536;
   std::vector<Window> windows;
   const auto add = [&](int64_t lo_ns, int64_t hi_ns) {
-    // Of many, neighbours are joined.
+    // If there are many, adjacent ones are merged.
     if (!windows.empty() &&
         (lo_ns <= windows.back().hi_ns || static_cast<int64_t>(windows.size()) >= kMost)) {
       windows.back().hi_ns = hi_ns;

@@ -37,7 +37,7 @@ struct Loaded {
   }
 };
 
-// As windows.h says, from all records: nothing before a record that precedes it, and so on.
+// Computes what windows.h defines by looking at all records.
 Window Expected(const Loaded& loaded, size_t row) {
   const DeviceJobs& jobs = loaded.decoder.device_jobs;
   const Commands& commands = loaded.model.commands;
@@ -59,7 +59,7 @@ Window Expected(const Loaded& loaded, size_t row) {
   return window;
 }
 
-// Jobs of two queues, in order or not; of some the host's events or the end are not seen.
+// Jobs of two queues, in order or not. For some of them, the host's events or the end are missing.
 std::string TraceOf(std::mt19937_64& random, bool in_order, bool all_seen = false) {
   TraceBuilder builder;
   builder.AddDevice();
@@ -75,12 +75,12 @@ std::string TraceOf(std::mt19937_64& random, bool in_order, bool all_seen = fals
     builder.AddJob(job);
     at += 30'000;
   }
-  // The accounts' end bounds times as well: not here.
+  // The accounts' end would limit times as well, so it is removed.
   std::vector<proto::Packet> packets = builder.Packets();
   for (proto::Packet& packet : packets) {
     if (packet.has_accounts()) packet.mutable_accounts()->clear_stop_ns();
     if (in_order || !packet.has_commands() || packet.commands().record_delta_size() < 3) continue;
-    // Numbers that are left out, or not.
+    // Sometimes skips numbers.
     if (random() % 2 == 0) packet.mutable_commands()->mutable_record_delta()->Set(0, 5'000);
   }
   return test::Encode(std::move(packets));
@@ -106,7 +106,7 @@ TEST_CASE("what is known of a job's times, in order of records or not") {
   }
 }
 
-// Of one kind: ticks, the host's time, what is known.
+// Constraints of one kind: ticks, the host's time, what is known.
 using Orders = std::vector<std::array<int64_t, 7>>;
 
 void Add(const clock::Constraint& one, Orders* begins, Orders* ends) {
@@ -153,7 +153,7 @@ TEST_CASE("orders of jobs are the same in chunks and one by one") {
   CHECK((runs > 1000 && others > 10));
 }
 
-// Leaves numbers of records out, in the same places of all tables.
+// Removes the same record numbers from all tables.
 void LeaveOut(uint64_t seed, Loaded* loaded) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> places(1 + random() % 9);
@@ -183,7 +183,7 @@ TEST_CASE("what is known of records that were lost, in step or from all records"
     const std::string bytes = TraceOf(random, round % 8 != 0);
     Loaded one(bytes), two(bytes);
     LeaveOut(round, &one), LeaveOut(round, &two);
-    // With a second device nothing is taken to be in step.
+    // With a second device, records are not considered to be in step.
     two.model.devices.emplace_back();
     two.decoder.batch_samples_ns.emplace_back();
     const Windows windows(one.model, one.decoder, one.host_jobs);
