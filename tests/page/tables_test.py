@@ -18,7 +18,7 @@ case = tap.Cases()
 UNITS = {"": 1, "%": 1, "ppm": 1, "ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1,
          "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-# Of each visible table: its columns' names, and its rows' texts.
+# Returns the names of the columns and the texts of the rows of each visible table.
 TABLES = """[...document.querySelectorAll('section:not([hidden]) table')].map((table) => ({
     head: [...table.tHead.rows[0].cells].map((cell) => [
         cell.textContent, cell.className === 'n', cell.getAttribute('aria-sort')]),

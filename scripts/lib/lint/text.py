@@ -29,13 +29,6 @@ SENTENCE = re.compile(r".*?(?:(?=[.:;!](?:\s|$))|$)")
 # Folders whose comments are not checked for this yet: strike off each one that has become clean.
 COMMENTS_NOT_CLEAN = (
     "daemon/",
-    "kmod/",
-    "libtrace/model/",
-    "libtrace/query/",
-    "libtrace/stream/",
-    "qemu-device/",
-    "scripts/",
-    "tests/",
 )
 
 
