@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // Returns the first line of protobuf's error, since further lines may quote the input. Names in it
-// may be long; its end says more than its middle.
+// may be long; the end of the line is more informative than its middle.
 std::string Shortened(std::string text) {
   constexpr size_t kMaxBytes = 200, kEndBytes = 80;
   text = text.substr(0, text.find('\n'));

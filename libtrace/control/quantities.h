@@ -10,9 +10,10 @@
 
 namespace acceltrace::control {
 
-// 500us, 1.5ms, 2s; ns without a unit. nullopt if it is none of these.
+// Accepts values such as 500us, 1.5ms and 2s, and numbers without a unit, which are ns. Returns
+// nullopt if the text is none of these.
 std::optional<uint64_t> ParseDurationNs(std::string_view text);
-// 64K, 16M, 1G, or bytes.
+// Accepts values such as 64K, 16M and 1G, and numbers without a unit, which are bytes.
 std::optional<uint64_t> ParseBytes(std::string_view text);
 
 }  // namespace acceltrace::control

@@ -21,7 +21,7 @@ constexpr uint64_t kMinRotateBytes = 1 << 20;
 constexpr uint64_t kMinRotateNs = 1'000'000'000;
 constexpr uint32_t kRotatedFiles = 8;    // default of --keep
 constexpr uint32_t kTriggeredFiles = 4;  // default of --keep
-constexpr size_t kMaxItems = 1024;       // of a list
+constexpr size_t kMaxItems = 1024;       // per list
 constexpr size_t kMaxNameBytes = 4096;
 constexpr size_t kShownBytes = 64;
 

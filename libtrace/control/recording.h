@@ -65,28 +65,28 @@ struct TriggerRule {
 
 struct Priority {
   bool idle = true;
-  bool required = false;  // else normal without a message if idle is not possible
+  bool required = false;  // if idle is not possible: true warns, false is silently normal
   int nice = 0;
 };
 
 struct Recording {
   std::vector<uint32_t> pids;
   bool system_wide = false;
-  std::vector<std::string> devices;  // none = all
+  std::vector<std::string> devices;  // empty means all
   bool no_device = false;
   ProbeSet probes;
   std::vector<std::string> libraries;
   uint32_t sources = 0;                       // SystemSource
-  std::optional<uint64_t> counter_period_ns;  // of the device's own samples; none = by overhead
+  std::optional<uint64_t> counter_period_ns;  // of the device's own samples; unset = by overhead
   bool light = false;                         // --overhead low
-  bool stacks = false;                        // of API calls, which then come by probes
+  bool stacks = false;                        // record stacks of API calls, which requires probes
   uint64_t ring_bytes = 0;                    // flight recorder, 0 = off
   uint64_t rotate_bytes = 0;                  // switch to the next file at this size, 0 = never
   uint64_t rotate_ns = 0;                     // switch after this time, 0 = never
   std::vector<TriggerRule> triggers;          // when a flight recorder is saved
   uint32_t keep = 0;                          // number of such files, 0 = the default
   Priority priority;
-  std::vector<int> cpus;  // none = all
+  std::vector<int> cpus;  // empty means all
   std::vector<std::string> command;
 };
 
