@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of SCHED_IDLE is preempted by whoever wakes up, but not by a thread that was
-// runnable all along: once it was picked, because another thread went to sleep, it runs on to the
-// next tick. So it asks, now and then, whether anybody else wants the processor.
+// Lets a SCHED_IDLE thread yield the CPU.
+//
+// Such a thread is preempted by threads that wake up, but not by those that were runnable all
+// along: once it was picked because another thread went to sleep, it runs on to the next tick.
+// Therefore it yields now and then, in case others want the CPU.
 #ifndef DAEMON_BASE_GIVE_WAY_H_
 #define DAEMON_BASE_GIVE_WAY_H_
 
@@ -15,17 +17,17 @@
 
 namespace acceltrace::daemon {
 
-// Since when a thread of idle time is lifted, and gives way to nobody. Set by whoever lifts it,
-// before it does, taken back by the thread.
+// Since when an idle thread is lifted (drain_priority.h) and does not yield. The lifting thread
+// sets it before it lifts; the lifted thread clears it.
 class LiftMark {
  public:
-  // cpu_ns: what the thread had used of the CPU by then.
+  // `cpu_ns` is the CPU time that the thread had used by then.
   void Set(int64_t at_ns, uint64_t cpu_ns) {
     cpu_ns_.store(cpu_ns, std::memory_order_relaxed);
     at_ns_.store(at_ns, std::memory_order_release);
   }
   void Clear() { at_ns_.store(0, std::memory_order_relaxed); }
-  int64_t at_ns() const { return at_ns_.load(std::memory_order_acquire); }  // 0: it is not
+  int64_t at_ns() const { return at_ns_.load(std::memory_order_acquire); }  // 0 if not lifted
   uint64_t cpu_ns() const { return cpu_ns_.load(std::memory_order_relaxed); }
 
  private:
@@ -33,8 +35,8 @@ class LiftMark {
   std::atomic<uint64_t> cpu_ns_ = 0;
 };
 
-// Whoever wants to know that the thread did not run from begin_ns to end_ns, or that it is lifted
-// no longer (both now).
+// Is told that the thread did not run from begin_ns to end_ns, or that it is no longer lifted (both
+// are the current time).
 class GiveWayObserver {
  public:
   virtual void OnGaveWay(int64_t begin_ns, int64_t end_ns) = 0;
@@ -46,7 +48,7 @@ class GiveWayObserver {
 inline thread_local bool gives_way = false;  // set by DrainPriority
 inline thread_local GiveWayObserver* give_way_observer = nullptr;
 inline thread_local LiftMark* lift_mark = nullptr;
-inline constexpr int64_t kGaveWayNs = 10'000;  // longer than a call that came back at once
+inline constexpr int64_t kGaveWayNs = 10'000;  // longer than a call that yielded to no thread
 
 // The calling thread is about to work in idle time again.
 inline void EndLift() {
@@ -56,7 +58,7 @@ inline void EndLift() {
   lift_mark->Clear();
 }
 
-// Between steps of some ten microseconds.
+// Called between steps of some ten microseconds.
 inline void GiveWay() {
   if (!gives_way) return;
   const int64_t begin_ns = MonotonicNs();

@@ -51,8 +51,8 @@ std::string CpuModel() {
   return "";
 }
 
-// The kernel's own TSC calibration, as it offers it to user-space readers of a
-// perf event: ns = ticks * time_mult >> time_shift (perf_event_open(2)).
+// The kernel's own TSC calibration, as it publishes it for user-space readers of a perf event: ns =
+// ticks * time_mult >> time_shift (perf_event_open(2)).
 uint64_t TscHz() {
   perf_event_attr attr = {};
   attr.size = sizeof(attr);
@@ -77,8 +77,8 @@ uint64_t TscHz() {
 
 uint64_t ProcessCpuNs() { return static_cast<uint64_t>(ClockNs(CLOCK_PROCESS_CPUTIME_ID)); }
 
-// As the kernel numbers the clocks of threads (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED): a tid is
-// known of a thread whose pthread_t is not.
+// Uses the kernel's clock ids for threads (CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED), which work with a
+// tid, without a pthread_t.
 uint64_t ThreadCpuNs(int tid) {
   const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
   timespec now = {};

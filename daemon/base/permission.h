@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What to do where the kernel says EPERM or EACCES.
+// What to advise when the kernel returns EPERM or EACCES.
 #ifndef DAEMON_BASE_PERMISSION_H_
 #define DAEMON_BASE_PERMISSION_H_
 
@@ -10,8 +10,8 @@
 
 namespace acceltrace::daemon {
 
-// capabilities: that are enough for others than root. Root is refused in a container that lacks
-// them, by a kernel that is locked down, and by security modules and filters of system calls.
+// `capabilities` are those that suffice for users other than root. Root is refused in a container
+// without them, by a locked-down kernel, and by security modules and system call filters.
 inline std::string HowToBeAllowed(const std::string& capabilities) {
   if (geteuid() != 0) return "run as root, or with " + capabilities;
   return "this is root, but not allowed to: a container needs " + capabilities +

@@ -15,8 +15,8 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int kNice = -10;
-// The last two open what a process has mapped, also where its path leads nowhere here, and its
-// rings, which have none; whose process it is has been checked before.
+// The last two are needed to open the files that a process has mapped, even if their path does not
+// exist here, and its rings, which have no path. The owner of the process is checked before.
 constexpr cap_value_t kRecording[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE,
                                       CAP_DAC_READ_SEARCH};
 
@@ -25,13 +25,14 @@ struct CapDeleter {
 };
 using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, CapDeleter>;
 
-// Of the calling thread, once it has dropped the others.
+// The state of the calling thread, set once it has dropped the others.
 thread_local bool dropped = false;
 thread_local Rights in_effect = Rights::kNone;
 
 std::string Failure(const char* what) { return std::string(what) + ": " + strerror(errno); }
 
-// Of what is permitted now: the recording ones stay so, and CAP_SYS_ADMIN.
+// Makes these rights effective; the recording ones and CAP_SYS_ADMIN stay permitted if they are
+// now.
 Status Apply(Rights rights) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return Status::Error(Failure("cannot set no_new_privs"));
@@ -53,7 +54,7 @@ Status Apply(Rights rights) {
 
 void Have(Rights rights) {
   if (!dropped || rights == in_effect) return;
-  // What is not permitted is not had, and the call that needs it says so.
+  // If they are not permitted, the call that needs them will report it.
   if (Apply(rights).ok()) in_effect = rights;
 }
 

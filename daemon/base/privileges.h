@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Giving up what is not needed any more, and having the rest for as long as it is needed.
+// Drops privileges that are not needed any more, and raises the others only while they are needed.
 //
-// What stays permitted are CAP_BPF, CAP_PERFMON (maps, trace rings), CAP_SYS_PTRACE (names in a
-// process' memory), CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH (the files that it has mapped,
-// its rings), and CAP_SYS_ADMIN, which attaching a uprobe takes on the kernels of today. None of
-// them is in effect while a thread waits: the service's own thread has none, a recording's has the
-// first five while it works, and CAP_SYS_ADMIN while it attaches, at its start and when a process
-// turns up with another copy of the library. Capabilities belong to threads; each function is about
-// the calling one, and a new thread starts with those of its parent.
+// These stay permitted: CAP_BPF and CAP_PERFMON (maps, trace rings), CAP_SYS_PTRACE (names in a
+// process' memory), CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH (its mapped files and rings),
+// and CAP_SYS_ADMIN, which current kernels require to attach a uprobe. None of them is effective
+// while a thread waits. The service's own thread has none; a recording's thread has the first five
+// while it works, and CAP_SYS_ADMIN while it attaches: at its start, and when a process with
+// another copy of the library appears. Capabilities belong to threads: each function applies to the
+// calling thread, and a new thread inherits those of its parent.
 #ifndef DAEMON_BASE_PRIVILEGES_H_
 #define DAEMON_BASE_PRIVILEGES_H_
 
@@ -16,26 +16,27 @@
 
 namespace acceltrace::daemon {
 
-// BPF programs, maps and links are a descriptor each: as many as may be had. False: so few are
-// allowed that a recording cannot begin.
+// Raises the limit of descriptors as far as permitted, since each BPF program, map and link takes
+// one. Returns false if the limit is too low to start a recording.
 bool RaiseFileLimit();
 
-// A recorder that gets no CPU loses events: ahead of ordinary programs, where that
-// is permitted. It runs seldom and briefly.
+// Raises the priority above ordinary programs, if permitted, since a recorder without CPU time
+// loses events. It runs rarely and briefly.
 void RaisePriority();
 
-// For good: nothing in effect, and nothing permitted but what is named above, which WithRights
-// raises, in this thread and in new ones. Fine if there is less to begin with.
+// Drops all capabilities for good except those named above, which remain permitted, but not
+// effective until WithRights raises them, in this thread and in new ones. Having fewer to begin
+// with is not an error.
 Status DropAllButNeeded();
-// Of the calling thread, which needs none.
+// Drops all capabilities of the calling thread.
 void DropAll();
-// ... or none but to set how others are scheduled, if that is permitted.
+// Keeps only the capability to set the scheduling of other threads, if it is permitted.
 void DropAllButScheduling();
 
 enum class Rights { kNone, kRecording, kAttaching };
 
-// These are in effect as long as this lives, and then those of before. Does nothing in a thread
-// that has not dropped any: there all of them are.
+// Makes these rights effective for its lifetime, then restores the previous ones. Does nothing in a
+// thread that has not dropped any, where all are effective.
 class WithRights {
  public:
   explicit WithRights(Rights rights);

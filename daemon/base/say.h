@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line on stderr, which may be somebody's terminal: names in it are others'.
+// Prints a line to stderr, which may be a terminal. Unprintable characters are replaced, as names
+// in the line are not trusted.
 #ifndef DAEMON_BASE_SAY_H_
 #define DAEMON_BASE_SAY_H_
 

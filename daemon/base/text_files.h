@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of /proc and /sys.
+// Reads files of /proc and /sys.
 #ifndef DAEMON_BASE_TEXT_FILES_H_
 #define DAEMON_BASE_TEXT_FILES_H_
 
@@ -8,7 +8,7 @@
 
 namespace acceltrace::daemon {
 
-// A whole file, at most 1 MiB of it; empty if it cannot be read.
+// Returns a whole file, at most 1 MiB of it, or an empty string if it cannot be read.
 std::string ReadText(const std::string& path);
 std::string FirstLine(const std::string& path);
 

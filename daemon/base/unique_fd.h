@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file descriptor with an owner, and a mapping with one.
+// Owning wrappers of a file descriptor and of a memory mapping.
 #ifndef DAEMON_BASE_UNIQUE_FD_H_
 #define DAEMON_BASE_UNIQUE_FD_H_
 

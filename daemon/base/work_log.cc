@@ -13,7 +13,7 @@ namespace acceltrace::daemon {
 
 void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes,
                   bool lifted) {
-  // CPU time that was spent on the way here belongs to this stretch too.
+  // CPU time used since the previous interval also belongs to this one.
   const auto spent_ns = static_cast<int64_t>(std::min<uint64_t>(cpu_ns, INT64_MAX / 4));
   begin_ns = std::min(begin_ns, end_ns - spent_ns);
   if (!rows_.empty()) {
@@ -31,7 +31,7 @@ void WorkLog::Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cp
   rows_.push_back({begin_ns, end_ns, cpu_ns, cpu, wakes, lifted});
 }
 
-// Every second row takes in its neighbour, whatever CPU that ran on, and what comes is
+// Every second row is joined with its neighbour, whatever CPU that was on, and later rows are
 // joined over longer pauses.
 void WorkLog::Halve() {
   size_t kept = 0;
@@ -48,8 +48,9 @@ void WorkLog::Halve() {
   join_ns_ *= 2;
 }
 
-// Behind all that began before it. Of two that worked at once on one CPU the one that had more of
-// it in its time had as much of the common time, and the other one what that left.
+// Inserts the row after all that began before it. If two worked at once on one CPU, the one with
+// the larger share of its own time is assumed to have had that share of the common time, and the
+// other one what was left.
 void WorkLog::Place(Row row) {
   if (rows_.empty() || row.begin_ns >= rows_.back().end_ns) return rows_.push_back(row);
   Row& last = rows_.back();
@@ -72,7 +73,7 @@ void WorkLog::Place(Row row) {
   const double most = std::min(common, std::max(share(last), share(row)) * common);
   const double less = std::min(common - most, std::min(share(last), share(row)) * common);
   const auto spent = [](double ns) { return static_cast<uint64_t>(std::llround(ns)); };
-  // What did not happen then happened in the rest of its time, if it has any.
+  // The rest of the CPU time was used in the rest of each row, if there is any.
   const uint64_t of_last = std::min(last.cpu_ns, spent(last_leads ? most : less));
   const uint64_t of_row = std::min(row.cpu_ns, spent(last_leads ? less : most));
   uint64_t last_left = last.cpu_ns - of_last, row_left = row.cpu_ns - of_row;

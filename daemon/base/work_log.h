@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the recorder worked, so that a report can say what its work delayed.
-// Bounded: with too many stretches neighbours are joined.
+// The times at which the recorder worked, so that a report can tell what its work delayed. Memory
+// is bounded: if there are too many intervals, neighbours are joined.
 #ifndef DAEMON_BASE_WORK_LOG_H_
 #define DAEMON_BASE_WORK_LOG_H_
 
@@ -17,23 +17,23 @@ namespace acceltrace::daemon {
 
 class WorkLog {
  public:
-  // [begin_ns, end_ns) on one CPU, cpu_ns of CPU time since the stretch before; in order. wakes: 0
-  // if it only goes on after it gave way. lifted: it gave way to nobody, and is a stretch of its
-  // own.
+  // Adds an interval ("stretch") [begin_ns, end_ns) of work on one CPU, in order of time. `cpu_ns`
+  // is the CPU time since the previous one. `wakes` is 0 if the thread only continues after it
+  // yielded. With `lifted` the thread did not yield; the interval is not joined with others.
   void Add(int64_t begin_ns, int64_t end_ns, uint64_t cpu_ns, uint32_t cpu, uint32_t wakes = 1,
            bool lifted = false);
 
-  // beside: of other threads that worked for the same recording. Where two worked at once on one
-  // CPU, that is a stretch with what both had of it; on two it is one with all of both, on the CPU
-  // of the one with more.
+  // `beside` are the logs of other threads of the same recording. If two threads worked at once on
+  // the same CPU, their intervals become one with the sum of both; on different CPUs, one with the
+  // sum of both on the CPU of the one with more.
   void Write(proto::Accounts* accounts, std::initializer_list<const WorkLog*> beside = {}) const;
   size_t size() const { return rows_.size(); }
 
   static constexpr size_t kMaxRows = 2048;
-  // Work that goes on after so short a pause is one stretch.
+  // Intervals with a shorter pause between them are joined.
   static constexpr int64_t kJoinNs = 5'000;
 
-  // The calling thread works from here to the end of the scope, but for when it gives way.
+  // The calling thread works from here to the end of the scope, except when it yields.
   class Stretch final : public GiveWayObserver {
    public:
     explicit Stretch(WorkLog* log);
