@@ -23,7 +23,7 @@ void Client::Receive(FileIntake::Kinds kinds, const std::shared_ptr<UniqueFd>& d
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  // Without room for files they stay where they are, and the flags have it that there are some.
+  // Without space for files they remain in the socket, and the flags tell that there are some.
   ssize_t got = recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_PEEK);
   if (got >= 0 && (message.msg_flags & MSG_CTRUNC) != 0) {
     intake_ = FileIntake::Start(fd_.get(), kinds, done);

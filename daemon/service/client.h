@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One connection to the service: lines in, with files that may come along; lines
-// out. Never waits for the other side, nor for what it hands over.
+// One connection to the service: receives lines, which may have files attached, and sends lines.
+// Never waits for the peer, nor for the files that it passes.
 #ifndef DAEMON_SERVICE_CLIENT_H_
 #define DAEMON_SERVICE_CLIENT_H_
 
@@ -28,36 +28,37 @@ class Client {
   uint64_t number() const { return number_; }
   const Peer& peer() const { return peer_; }
   int fd() const { return fd_.get(); }
-  // Gone, or broke the rules: too long a line, answers not read.
+  // Returns true if the peer is gone or broke the rules: a line was too long, or answers were not
+  // read.
   bool closed() const { return closed_; }
-  // The socket has room again and there is something to send.
+  // Returns true if there is output for the loop to send when the socket is writable.
   bool wants_to_send() const { return !output_.empty(); }
 
-  // One read for each turn of the loop: a client that floods is served no more often than the
-  // others. Files that come along are taken by a thread of their own; done: readable at its end.
+  // Reads once per turn of the loop, so that a flooding client is served no more often than others.
+  // Attached files are received by a thread of their own, which makes `done` readable at its end.
   void Receive(FileIntake::Kinds kinds, const std::shared_ptr<UniqueFd>& done);
-  // Until then nothing else is taken.
+  // While this is true, nothing else is received.
   bool receiving() const { return intake_ != nullptr; }
-  // To be called when `done` was readable, and now and then: files that keep it waiting for long
-  // end the connection. The intake that goes on then, if any.
+  // Must be called when `done` was readable, and now and then: files that take too long end the
+  // connection. Returns the intake that is still running then, if any.
   std::shared_ptr<FileIntake> Tend(int64_t now_ns);
 
   bool has_line() const { return input_.find('\n') != std::string::npos; }
   std::optional<std::string> NextLine();
-  // The files that came with the lines so far, in their order, or why they were not taken. The
-  // newest message's count.
+  // Returns the files attached to the newest message with files, in their order, or why they were
+  // refused.
   Result<std::vector<UniqueFd>> TakeFiles();
 
   void Send(std::string_view line);
   void Flush();
 
-  // Gives the connection away. Nothing may wait to be sent.
+  // Releases the connection. All output must have been sent before.
   UniqueFd Release() {
     closed_ = true;
     return std::move(fd_);
   }
 
-  // Requests that have not been answered.
+  // The number of requests that have not been answered.
   uint32_t pending = 0;
 
  private:

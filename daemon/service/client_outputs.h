@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client has the service write to.
+// The outputs that a client passes to the service.
 #ifndef DAEMON_SERVICE_CLIENT_OUTPUTS_H_
 #define DAEMON_SERVICE_CLIENT_OUTPUTS_H_
 
@@ -15,14 +15,14 @@
 
 namespace acceltrace::daemon {
 
-// What a recording or a snapshot writes to: files that came along, or for root paths.
+// The outputs of a recording or a snapshot: attached files, or paths if the client is root.
 struct ClientOutputs {
   std::vector<UniqueFd> files;
   std::vector<stream::Output> named;
-  std::vector<stream::FileId> ids;  // of the regular ones
+  std::vector<stream::FileId> ids;  // of regular files
 };
 
-// kinds: of files that are named; others have been looked at.
+// `kinds` applies to files named by paths; attached ones have been checked already.
 Result<ClientOutputs> TakeOutputs(Client* client, const std::string& path,
                                   const RecordOptions& options, FileIntake::Kinds kinds);
 

@@ -81,7 +81,7 @@ class Parser {
     const std::string key(Trim(line.substr(0, equals)));
     std::string value(Trim(line.substr(equals + 1)));
     if (key.empty()) return Wrong("no name before '='; write NAME = VALUE");
-    // A remark after the value, set off by a blank.
+    // A comment may follow the value after a blank.
     if (const size_t hash = value.find(" #"); hash != std::string::npos) {
       value = std::string(Trim(value.substr(0, hash)));
     }
@@ -130,7 +130,7 @@ class Parser {
   }
 
   void Set(const std::string& key, const std::string& value) {
-    if (section_ == Section::kUnknown) return;  // its header is the mistake
+    if (section_ == Section::kUnknown) return;  // its header was reported already
     const bool service = section_ == Section::kService;
     const auto of_service = ServiceKeys().find(key);
     const auto of_users = UserKeys().find(key);
@@ -169,7 +169,7 @@ class Parser {
   using ForService = void (Parser::*)(Text key, Text value);
   using ForUser = void (Parser::*)(Text key, Text value, UserLimits* limits);
 
-  // What there is to set: a line for each.
+  // The possible settings, one per line.
   static const std::map<std::string, ForService>& ServiceKeys() {
     static const auto* keys = new std::map<std::string, ForService>{
         {"group", &Parser::Group},
@@ -284,7 +284,7 @@ class Parser {
     *bytes = *read;
   }
 
-  // Where a socket can be made.
+  // Parses a path where a socket can be created.
   bool Path(const std::string& key, const std::string& value, std::string* path) {
     if (value[0] != '/') {
       Wrong("'" + key + "' is '" + value + "', which is not an absolute path; begin it with /");
@@ -311,7 +311,7 @@ class Parser {
   }
 
   void CheckTogether() {
-    // What a user has of their own is different from what all have, wherever [users] stands.
+    // A user's own settings replace the common ones, even if [users] comes later in the file.
     for (const auto& [uid, settings] : own_) {
       UserLimits limits = config_.users;
       for (const Setting& setting : settings) {
@@ -347,7 +347,7 @@ class Parser {
   bool seen_users_ = false;
   uid_t uid_ = 0;
   std::set<uid_t> sections_;
-  std::map<std::string, size_t> keys_, service_lines_;  // where each setting is
+  std::map<std::string, size_t> keys_, service_lines_;  // the line of each setting
   std::map<uid_t, std::vector<Setting>> own_;
 };
 

@@ -2,9 +2,9 @@
 //
 // The service's configuration file: acceltraced.conf(5).
 //
-// `name = value` lines in three kinds of section: before the first one what concerns the service,
-// [users] what each ordinary user may have, [user NAME] what is different for one of them.
-// Reading it finds all mistakes at once, each with its line and what to write instead.
+// It has `name = value` lines in three kinds of sections. Those before the first section are about
+// the service, [users] has the limits of each ordinary user, and [user NAME] what is different for
+// one of them. Reading it finds all mistakes at once, each with its line and a correction.
 #ifndef DAEMON_SERVICE_CONFIG_H_
 #define DAEMON_SERVICE_CONFIG_H_
 
@@ -24,7 +24,7 @@ namespace acceltrace::daemon {
 
 inline constexpr char kConfigPath[] = "/etc/acceltrace/acceltraced.conf";
 
-// What one ordinary user may have at a time; 0 where that says so = no limit.
+// The limits of one ordinary user; 0 means no limit only where the comment says so.
 struct UserLimits {
   bool allowed = true;
   uint32_t connections = 16;
@@ -37,14 +37,14 @@ struct UserLimits {
 
 struct ServiceConfig {
   std::string socket = "/run/acceltrace/acceltraced.sock";
-  std::string live_socket;  // empty: live.sock beside the control socket
+  std::string live_socket;  // if empty, live.sock in the folder of the control socket
   std::string group = "acceltrace";
-  std::string metrics;  // empty: off; a path, or a loopback address with a port
+  std::string metrics;  // a path, or a loopback address with a port; off if empty
   uint32_t max_connections = 64;
   uint32_t max_recordings = 8;
   uint64_t max_ring_bytes = uint64_t{1} << 30;  // of all flight recorders together
-  bool pause_when_full = true;                  // else a recording ends when the disk is full
-  bool sync = true;                             // each flush goes to the disk itself
+  bool pause_when_full = true;                  // otherwise, a recording ends when the disk is full
+  bool sync = true;                             // each flush also syncs the disk
   UserLimits users;
   std::map<uid_t, UserLimits> named_users;
 
@@ -54,25 +54,27 @@ struct ServiceConfig {
   }
 };
 
-// How names of users and groups are looked up; tests have their own.
+// How names of users and groups are looked up; replaced by tests.
 struct Names {
   std::function<std::optional<uid_t>(const std::string&)> user;
   std::function<bool(const std::string&)> group;
 };
 Names SystemNames();
 
-// name: of the file, in mistakes. Each mistake is one line, FILE:LINE: what; what to do.
+// `name` is that of the file, for mistakes. Each mistake is one line: FILE:LINE: problem;
+// correction.
 ServiceConfig ParseConfig(std::string_view text, const std::string& name, const Names& names,
                           std::vector<std::string>* mistakes);
 
-// The same of a file. One that is not there is a mistake if `required`, else all as usual.
+// Parses a file. A missing file is a mistake if `required`, otherwise the defaults are returned.
 ServiceConfig LoadConfig(const std::string& path, bool required,
                          std::vector<std::string>* mistakes);
 
-// For --check-config. Returns the exit status: 0 fine, 1 with mistakes, which go to stderr.
+// Implements --check-config. Prints mistakes to stderr; returns the exit status 1 if there are any,
+// otherwise 0.
 int CheckConfig(const std::string& path);
 
-// 127.0.0.1:PORT or [::1]:PORT. Errors say what is wrong.
+// Parses 127.0.0.1:PORT or [::1]:PORT.
 struct LoopbackAddress {
   bool v6 = false;
   uint16_t port = 0;

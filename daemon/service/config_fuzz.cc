@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration file: read or refused with one line for each mistake, never more.
+// Parses configuration files, which are accepted or refused with one line for each mistake.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace acceltrace::daemon;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  // Half of the names are known, whatever this machine has.
+  // Half of the names exist, independently of this machine.
   const Names names = {[](const std::string& name) -> std::optional<uid_t> {
                          if (name.size() % 2 == 0) return std::nullopt;
                          return static_cast<uid_t>(1000 + name.size());
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::string& mistake : mistakes) {
     if (mistake.rfind("conf:", 0) != 0 || mistake.find('\n') != std::string::npos) abort();
   }
-  // What is without mistakes can be used.
+  // A configuration without mistakes must be usable.
   if (mistakes.empty() && !config.metrics.empty() && config.metrics != "off" &&
       config.metrics[0] != '/' && !ParseLoopback(config.metrics).ok()) {
     abort();

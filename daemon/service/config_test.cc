@@ -77,7 +77,7 @@ TEST_CASE("what a user has of their own does not depend on where [users] stands"
   CHECK(parsed.config.LimitsOf(1001).ring_bytes == 1u << 20);
 }
 
-// Each is one mistake: its line, a word of what is wrong, a word of the mend.
+// A text with one mistake: its line, a word of the problem, a word of the correction.
 struct Mistake {
   const char* text;
   const char* line;

@@ -26,11 +26,11 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxSentFiles = 1 + control::kMaxFiles;  // taken off one message
+constexpr size_t kMaxSentFiles = 1 + control::kMaxFiles;  // accepted with one message
 constexpr size_t kManyWaiting = 256;
 constexpr int64_t kInterruptNs = 5'000'000;
 
-// As long as it lives, no call of its thread waits for longer than this that a signal can end.
+// While it exists, interruptible system calls of its thread are interrupted at this interval.
 class Interrupts {
  public:
   Interrupts() {
@@ -61,8 +61,8 @@ class Interrupts {
 
 }  // namespace
 
-// Writing to a file that is a word with the kernel does something, in the daemon's name; one that
-// is not regular, or that a program serves, could make the writing thread wait for ever.
+// Writing to some of the kernel's own files has side effects, with the daemon's privileges. A file
+// that is not regular, or that a program serves, could block the writing thread for ever.
 std::string FileIntake::WhyNot(int fd, Kinds kinds) {
   constexpr std::array<uint32_t, 11> kWords = {
       PROC_SUPER_MAGIC, SYSFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
@@ -167,7 +167,7 @@ Closer::~Closer() {
 
 void Closer::Close(UniqueFd fd) {
   if (!fd.valid()) return;
-  // The other side sees the end at once.
+  // Lets the peer see the end at once.
   shutdown(fd.get(), SHUT_RDWR);
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(fd));

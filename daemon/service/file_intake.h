@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptors of others, taken and closed where that holds up nobody else. To close one may wait:
-// a socket lingers as long as whoever made it has said, and a file system that a program serves
-// (FUSE) is asked first and answers when it likes.
+// Receives and closes descriptors of clients without delaying others. Closing one may block: a
+// socket lingers for as long as its creator chose, and a file system in user space (FUSE) is asked
+// first and may answer late.
 #ifndef DAEMON_SERVICE_FILE_INTAKE_H_
 #define DAEMON_SERVICE_FILE_INTAKE_H_
 
@@ -20,26 +20,27 @@
 
 namespace acceltrace::daemon {
 
-// One message with files, taken off its socket by a thread of its own.
+// Receives one message with files from a socket, in a thread of its own.
 class FileIntake {
  public:
-  // Which files come out of it; all others are closed there.
+  // The kinds of files that are returned; all others are closed by the thread.
   enum class Kinds { kAny, kRegular, kRegularOfKernel };
 
   struct Message {
     std::string bytes;
     std::vector<UniqueFd> files;
-    std::string refusal;  // why there are none of those that came
-    bool closed = false;  // the connection is at its end
+    std::string refusal;  // why the received files were refused
+    bool closed = false;  // the peer closed the connection
   };
 
-  // Empty: the file is of one of these kinds.
+  // Returns an empty string if the file is of one of these kinds.
   static std::string WhyNot(int fd, Kinds kinds);
 
-  // done: an eventfd that becomes readable at the end. Null if there can be no thread.
+  // `done` is an eventfd that becomes readable at the end. Returns null if no thread can be
+  // started.
   static std::shared_ptr<FileIntake> Start(int socket, Kinds kinds, std::shared_ptr<UniqueFd> done);
 
-  // Once; none before the end.
+  // Returns the message once, after the end.
   std::optional<Message> Take();
   bool over();
   int64_t since_ns() const { return since_ns_; }
@@ -53,14 +54,14 @@ class FileIntake {
   std::optional<Message> message_;
 };
 
-// Closes connections. There may be files in them that nobody has taken.
+// Closes connections, as there may be unreceived files in them.
 class Closer {
  public:
   Closer();
   ~Closer();
 
   void Close(UniqueFd fd);
-  // So many wait that no more should be taken on.
+  // Returns true if so many connections wait to be closed that no more should be accepted.
   bool busy() const;
 
  private:
@@ -70,7 +71,7 @@ class Closer {
   std::condition_variable changed_;
   std::deque<UniqueFd> waiting_;
   bool stop_ = false;
-  std::thread thread_;  // last: uses the others
+  std::thread thread_;  // last, as it uses the other members
 };
 
 }  // namespace acceltrace::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clients that hand over what keeps whoever touches it waiting.
+// Tests with clients that pass descriptors on which operations block.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,8 +17,8 @@ using nlohmann::json;
 
 constexpr char kStatus[] = R"({"cmd":"status"})";
 
-// A connection whose last close waits, for as long as may be asked for, until the other end has
-// read what was sent: it never does.
+// A connection whose last close blocks until the peer has read what was sent, for as long as can be
+// set: it never does.
 class Lingering {
  public:
   Lingering() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -43,7 +43,7 @@ class Lingering {
     }
   }
 
-  // Whoever gets it has the last one.
+  // Its receiver has the last descriptor.
   void Send(TestClient* client, const std::string& text) {
     client->SendWith({ends_.back().get()}, text);
     ends_.pop_back();
@@ -58,12 +58,13 @@ TEST_CASE("a socket that lingers, taken or left unread, holds up nobody") {
   if (getuid() != 0) SKIP("only root may talk to a service without a group");
   Lingering lingering;
   std::optional<TestClient> hostile, silent, endless;
-  // Before the service is there to take them, so that it has the last ones.
+  // Sent before the service can receive them, so that it has the last descriptors.
   RunningService service([&](Service::Parts* parts) {
     const std::string& path = parts->control.path();
     hostile.emplace(path);
     lingering.Send(&*hostile, std::string(kEmptyStart) + "}\n");
-    // With no command, and behind one that is too long: the connection is closed with it in.
+    // Sent without a command, and after one that is too long: the connection is closed with the
+    // file in it.
     silent.emplace(path);
     lingering.Send(&*silent, "{");
     silent->Close();
@@ -93,9 +94,9 @@ TEST_CASE("an output that takes nothing keeps neither status nor the end waiting
   std::thread reader;
   {
     RunningService service([&](Service::Parts* parts) {
-      parts->shared = true;  // such a one takes outputs of any kind
+      parts->shared = true;  // a shared daemon accepts outputs of any kind
       parts->end_ns = 1'000'000;
-      // As the process is not to end here the pipe is read.
+      // Since the process must not end here, the pipe is read instead.
       parts->give_up = [&] {
         gave_up = true;
         reader = std::thread([&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the service has to say, to the system's journal with fields, or in plain lines to stderr
-// where there is none.
+// Messages of the service: to the system's journal with fields, or as plain lines to stderr if
+// there is no journal.
 #ifndef DAEMON_SERVICE_JOURNAL_H_
 #define DAEMON_SERVICE_JOURNAL_H_
 
@@ -14,10 +14,10 @@
 
 namespace acceltrace::daemon {
 
-// Each kind has a MESSAGE_ID of its own: `journalctl MESSAGE_ID=...`, acceltraced(8).
+// Each kind of message has its own MESSAGE_ID: `journalctl MESSAGE_ID=...`, see acceltraced(8).
 struct JournalKind {
   const char* id;
-  int priority;  // as of syslog(3)
+  int priority;  // see syslog(3)
 };
 inline constexpr JournalKind kRecordingStarted = {"8f4f6d7e2b7c4f0c9a51d2f0c1e8a301", 6};
 inline constexpr JournalKind kRecordingEnded = {"8f4f6d7e2b7c4f0c9a51d2f0c1e8a302", 6};
@@ -33,20 +33,21 @@ class Journal {
  public:
   using Fields = std::vector<std::pair<const char*, std::string>>;
 
-  // The journal's if stderr goes there (JOURNAL_STREAM), else stderr.
+  // Uses the journal if stderr is connected to it (JOURNAL_STREAM), otherwise stderr.
   Journal();
-  // Another socket, for tests.
+  // Uses another socket, for tests.
   explicit Journal(std::string path) : path_(std::move(path)) {}
 
-  // Never waits. Below a warning stderr gets nothing.
+  // Never blocks. Only warnings and errors are printed to stderr.
   void Say(const JournalKind& kind, const std::string& message, const Fields& fields = {});
 
  private:
-  std::string path_;  // empty: stderr
+  std::string path_;  // if empty, stderr is used
   UniqueFd socket_;
 };
 
-// The journal's own format: NAME=value lines, values of several lines with their length.
+// Encodes an entry in the journal's own format: NAME=value lines; values of several lines have
+// their length in front.
 std::string JournalEntry(const JournalKind& kind, std::string_view message,
                          const Journal::Fields& fields);
 

@@ -80,7 +80,7 @@ Watchdog::Watchdog() {
 void Watchdog::Watch(bool busy) {
   if (period_ns_ == 0 || busy == busy_) return;
   busy_ = busy;
-  // 0 = none are expected.
+  // 0 means that none are expected.
   NotifyManager("WATCHDOG_USEC=" + std::to_string(busy ? period_ns_ / kNsPerUs : 0));
   next_ns_ = 0;
   if (busy) Tick(MonotonicNs());

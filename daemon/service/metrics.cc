@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-// Label values: a backslash, a quote and a line's end are written as two characters.
+// Escapes label values: a backslash, a quote and a newline become two characters each.
 std::string Escape(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -78,7 +78,7 @@ uint64_t OpenFiles() {
   if (DIR* dir = opendir("/proc/self/fd")) {
     while (const dirent* entry = readdir(dir)) count += entry->d_name[0] != '.' ? 1 : 0;
     closedir(dir);
-    --count;  // of the folder itself
+    --count;  // without the folder itself
   }
   return count;
 }

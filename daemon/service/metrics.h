@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The service's figures in the text format of Prometheus (0.0.4), and the little of HTTP that
-// handing them out takes.
+// The service's metrics in the text format of Prometheus (0.0.4), and the small part of HTTP that
+// serving them takes.
 #ifndef DAEMON_SERVICE_METRICS_H_
 #define DAEMON_SERVICE_METRICS_H_
 
@@ -18,7 +18,7 @@
 
 namespace acceltrace::daemon {
 
-// What recordings did in all.
+// The sums over recordings.
 struct Totals {
   struct Count {
     uint64_t in = 0, out = 0, lost = 0, bad = 0;
@@ -41,34 +41,34 @@ struct MetricsData {
     uint64_t ring_capacity = 0;
     RecorderStats stats;
   };
-  Totals ended;  // recordings that are over
+  Totals ended;  // of recordings that have ended
   std::vector<Running> running;
   uint64_t started = 0, failed = 0, refused = 0;
   uint64_t connections = 0;
-  uint64_t devices = 0;  // accelerators present
+  uint64_t devices = 0;  // the accelerators of the machine
 };
 
-// Every figure with HELP and TYPE; counters never go down.
+// Renders all metrics with HELP and TYPE; counters never decrease.
 std::string RenderMetrics(const MetricsData& data);
 
-// One scraper at a time, each with a request of at most 4 KiB and two seconds.
+// Serves one scraper at a time, with a request of at most 4 KiB and within two seconds.
 class MetricsServer {
  public:
-  // listener: invalid = no metrics.
+  // If `listener` is invalid, no metrics are served.
   using Render = std::function<std::string()>;
   MetricsServer(UniqueFd listener, Render render)
       : listener_(std::move(listener)), render_(std::move(render)) {}
 
-  // To be polled for; -1: not now. The listener waits while somebody is served.
+  // The descriptor to poll, or -1 while a client is served: the listener waits for its end.
   int listen_fd() const { return client_.valid() ? -1 : listener_.get(); }
   int client_fd() const { return client_.get(); }
   short events() const;
   void Stop() { Close(); }
-  // -1 = nobody is served.
+  // -1 if no client is served.
   int TimeoutMs(int64_t now_ns) const;
 
   void Accept(int64_t now_ns);
-  // The client can be read from or written to, or its time is over.
+  // Must be called when the client can be read from or written to, or its time is over.
   void Serve(int64_t now_ns);
 
  private:
@@ -82,7 +82,7 @@ class MetricsServer {
   int64_t deadline_ns_ = 0;
 };
 
-// PATH, or a loopback address with a port: a listening socket.
+// Returns a listening socket for a path or for a loopback address with a port.
 Result<UniqueFd> ListenForMetrics(const std::string& where);
 
 }  // namespace acceltrace::daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics socket: a client sends anything in any pieces, and goes whenever it likes. It gets a
-// whole answer or none, and never holds the server beyond its deadline.
+// The metrics socket: a client sends any data in any pieces, and closes the connection at any time.
+// It must receive a complete answer or none, and must never occupy the server beyond its deadline.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,7 +26,7 @@ void Require(bool held) {
   if (!held) abort();
 }
 
-// An address that the kernel chooses, without a file.
+// Listens at an address chosen by the kernel, without a file.
 UniqueFd Listen(sockaddr_un* address, socklen_t* bytes) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un any = {};
@@ -38,7 +38,7 @@ UniqueFd Listen(sockaddr_un* address, socklen_t* bytes) {
   return fd;
 }
 
-// Takes what has come so far. false: the server has closed.
+// Receives what has arrived. Returns false if the server has closed the connection.
 bool Receive(int fd, std::string* answer) {
   char buffer[4096];
   for (;;) {
@@ -66,7 +66,7 @@ void CheckAnswer(const std::string& answer) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static sockaddr_un address = {};
   static socklen_t address_bytes = 0;
-  static const std::string figures(100'000, '#');  // more than a socket takes at once
+  static const std::string figures(100'000, '#');  // more than a socket buffer holds
   static MetricsServer server(Listen(&address, &address_bytes), [] { return figures; });
 
   UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -76,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t deadline_ns = now_ns + server.TimeoutMs(now_ns) * int64_t{1'000'000};
   std::string answer;
   bool open = true;
-  // Each piece begins with its length; no length: the client goes, or only stops to send.
+  // Each piece begins with its length; with length 0, the client closes the connection, or only
+  // stops sending.
   for (size_t at = 0; at < size && server.client_fd() >= 0 && open;) {
     const size_t piece = std::min<size_t>(data[at] * size_t{8}, size - at - 1);
     if (data[at] == 0) {
@@ -87,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)send(client.get(), data + at + 1, piece, MSG_NOSIGNAL | MSG_DONTWAIT);
     at += piece + 1;
     server.Serve(now_ns);
-    if (piece % 3 != 0) open = Receive(client.get(), &answer);  // some read late
+    if (piece % 3 != 0) open = Receive(client.get(), &answer);  // some clients read late
     now_ns += piece % 5 == 0 ? kStepNs : 0;
   }
   for (int i = 0; i < 100 && server.client_fd() >= 0; ++i) {
@@ -95,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     server.Serve(now_ns);
     now_ns = std::min(now_ns + kStepNs, deadline_ns);
   }
-  Require(server.client_fd() < 0);  // whatever it sent, its time is over
+  Require(server.client_fd() < 0);  // whatever it sent, the deadline is over
   if (client.valid()) {
     if (open) (void)Receive(client.get(), &answer);
     CheckAnswer(answer);

@@ -49,7 +49,7 @@ void MetricsServer::Answer(std::string_view status, std::string_view type,
             body;
 }
 
-// The first line decides; what else a request says makes no difference.
+// Only the first line of a request matters.
 void MetricsServer::Respond() {
   const std::string_view line = std::string_view(input_).substr(0, input_.find_first_of("\r\n"));
   const size_t method_end = line.find(' ');

@@ -95,7 +95,7 @@ void UserAccounts::Update() {
 UserAccounts::Account& UserAccounts::Of(uid_t uid, int64_t now_ns) {
   const auto found = accounts_.find(uid);
   if (found != accounts_.end()) return found->second;
-  // Those with nothing against them are as good as new.
+  // Accounts without any usage are the same as new ones.
   for (auto entry = accounts_.begin();
        accounts_.size() >= kMaxAccounts && entry != accounts_.end();) {
     Account& account = entry->second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each user has used of what the configuration allows.
+// Accounts of what each user has used of what the configuration allows.
 #ifndef DAEMON_SERVICE_QUOTA_H_
 #define DAEMON_SERVICE_QUOTA_H_
 
@@ -16,22 +16,23 @@
 
 namespace acceltrace::daemon {
 
-// So much in a period, and no more than that at once; what was used comes back evenly.
+// A token bucket: allows `capacity` per period, and no more than that at once; used capacity is
+// regained evenly.
 class Bucket {
  public:
   Bucket(uint64_t capacity, int64_t period_ns) : capacity_(capacity), period_ns_(period_ns) {}
 
-  // Takes it if there is so much left.
+  // Takes the amount if that much is left.
   bool Take(uint64_t amount, int64_t now_ns);
-  // Takes it whether there is or not; false if it was too much.
+  // Takes the amount in any case; returns false if it was more than what was left.
   bool Charge(uint64_t amount, int64_t now_ns);
-  // Until something is left again.
+  // Returns the time until some capacity is available again.
   int64_t WaitNs(int64_t now_ns);
   bool full(int64_t now_ns) {
     Refill(now_ns);
     return used_ == 0;
   }
-  // What was used stays used.
+  // Does not change how much is used.
   void SetCapacity(uint64_t capacity) { capacity_ = capacity; }
 
  private:
@@ -46,11 +47,11 @@ class Bucket {
 // Bytes written to files for one user. Thread-safe: recordings charge it while they run.
 class ByteQuota {
  public:
-  // bytes_per_hour: 0 = no limit.
+  // `bytes_per_hour` 0 means no limit.
   explicit ByteQuota(uint64_t bytes_per_hour);
 
   void SetLimit(uint64_t bytes_per_hour);
-  // Not fine once more was written than is allowed.
+  // Returns an error once more was written than allowed.
   Status Charge(uint64_t bytes, int64_t now_ns);
   Status Check(int64_t now_ns);
   bool untouched(int64_t now_ns);
@@ -63,7 +64,7 @@ class ByteQuota {
   Bucket bucket_;
 };
 
-// Of all users who have been there lately.
+// Keeps the accounts of all users who were active recently.
 class UserAccounts {
  public:
   struct Account {
@@ -75,11 +76,11 @@ class UserAccounts {
 
   explicit UserAccounts(const ServiceConfig* config) : config_(config) {}
 
-  // The configuration was read again.
+  // Must be called when the configuration was read again.
   void Update();
 
   Account& Of(uid_t uid, int64_t now_ns);
-  // May this user ask for one more thing, start one more recording? root may always.
+  // Fails if the user may not make one more request or start one more recording. Root always may.
   Status MayAsk(uid_t uid, int64_t now_ns);
   Status MayStart(uid_t uid, int64_t now_ns);
 

@@ -16,7 +16,7 @@ TEST_CASE("a bucket gives what it holds, and what has come back") {
   CHECK_FALSE(bucket.Take(1, kStartNs + kSecondNs / 2));
   CHECK(bucket.Take(1, kStartNs + kSecondNs));
   CHECK_FALSE(bucket.Take(1, kStartNs + kSecondNs));
-  // A clock that goes back gives nothing.
+  // A clock that goes backwards adds nothing.
   CHECK_FALSE(bucket.Take(1, kStartNs));
   CHECK(bucket.full(kStartNs + 100 * kSecondNs));
 }
@@ -30,7 +30,7 @@ TEST_CASE("bytes of a user") {
   CHECK(over.message().find("bytes-per-hour") != std::string::npos);
   CHECK_FALSE(quota.Check(kStartNs + 100 * kSecondNs).ok());
   CHECK(quota.Check(kStartNs + 1100 * kSecondNs).ok());
-  // Without a limit nothing counts.
+  // Without a limit nothing is counted.
   quota.SetLimit(0);
   CHECK(quota.Charge(1 << 30, kStartNs).ok());
 }
@@ -54,7 +54,7 @@ TEST_CASE("users are distinguished, root is not bounded") {
   CHECK(accounts.MayAsk(5, kStartNs).ok());
   CHECK_FALSE(accounts.MayAsk(5, kStartNs).ok());
   CHECK(accounts.MayAsk(0, kStartNs).ok());
-  // After a change what was used stays used.
+  // A changed limit does not reset what was used.
   config.users.starts_per_minute = 4;
   accounts.Update();
   CHECK(starts(5) == 2);
@@ -64,7 +64,7 @@ TEST_CASE("many users are forgotten when nothing is against them") {
   ServiceConfig config;
   UserAccounts accounts(&config);
   for (uid_t uid = 1; uid < 100'000; ++uid) {
-    // Each comes a minute later: those before have everything back.
+    // They come a minute apart: earlier users have their whole quota again.
     CHECK(accounts.MayStart(uid, kStartNs + uid * 60 * kSecondNs).ok());
   }
 }

@@ -84,7 +84,7 @@ void RecordingThread::Track(uint32_t pid, uint64_t ticket) {
 }
 
 void RecordingThread::Snapshot(UniqueFd output, std::string output_name, uint64_t ticket) {
-  // std::function wants what it holds to be copyable.
+  // std::function requires copyable captures.
   auto shared = std::make_shared<UniqueFd>(std::move(output));
   Ask([this, shared, output_name = std::move(output_name), ticket](Recorder* recorder) {
     mailbox_->Post({Mailbox::Message::Kind::kAnswer,
@@ -210,7 +210,8 @@ void RecordingThread::Run(RecordOptions options, std::vector<UniqueFd> outputs,
     Wait(**recorder, pause_ns);
     Serve(recorder->get());
   }
-  // Detaching takes its time; whoever hears of the end may then join at once.
+  // Detaching takes time, so it is done before the end is announced: a new recording may then start
+  // at once.
   recorder->reset();
   mailbox_->Post(*std::move(last_message_));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recording with a thread of its own, so that attaching, stopping and writing
-// one never delays another.
+// Runs a recording in a thread of its own, so that attaching, stopping and writing one never delays
+// another.
 #ifndef DAEMON_SERVICE_RECORDING_THREAD_H_
 #define DAEMON_SERVICE_RECORDING_THREAD_H_
 
@@ -22,17 +22,17 @@
 
 namespace acceltrace::daemon {
 
-// What recording threads report to the service; wakes its loop through an eventfd.
+// Messages from recording threads to the service, which wake its loop by an eventfd.
 class Mailbox {
  public:
   struct Message {
     enum class Kind {
-      kStarted,  // or not: status
-      kAnswer,   // to a request; status
-      kFailed,   // the output has failed; status
-      kQuota,    // its user has used up what they may write; status
-      kNotice,   // something for the journal: notice, status
-      kStopped,  // summary; the thread has ended
+      kStarted,  // `status` tells whether it started
+      kAnswer,   // to a request; `status`
+      kFailed,   // the output has failed; `status`
+      kQuota,    // its user has used up the quota; `status`
+      kNotice,   // for the journal: `notice`, `status`
+      kStopped,  // `summary`; the thread has ended
     };
     Kind kind = Kind::kAnswer;
     uint32_t session = 0;
@@ -55,22 +55,22 @@ class Mailbox {
 
 class RecordingThread {
  public:
-  // Starts at once; kStarted follows. mailbox must outlive the thread.
-  // outputs: the file, then further ones. quota: what is written is charged to it; may be null.
+  // Starts at once; kStarted follows. `mailbox` must outlive the thread. `outputs` are the file and
+  // then further ones. Written bytes are charged to `quota`, which may be null.
   RecordingThread(uint32_t session, RecordOptions options, std::vector<UniqueFd> outputs,
                   std::string output_name, uint64_t ticket, std::shared_ptr<ByteQuota> quota,
                   Mailbox* mailbox);
-  // Stops the recording if need be and waits for the thread.
+  // Stops the recording if necessary and waits for the thread.
   ~RecordingThread();
 
-  // Each is answered by kAnswer with the ticket, Stop by kStopped.
+  // Each is answered by kAnswer with the ticket; Stop by kStopped.
   void Track(uint32_t pid, uint64_t ticket);
   void Snapshot(UniqueFd output, std::string output_name, uint64_t ticket);
   void Stop(std::string reason, int32_t command_status, uint64_t ticket);
-  // Sends `hello` and then the stream, or the error as a line, to the socket.
+  // Sends `hello` and then the stream to the socket, or `refusal` and the error as a line.
   void AddLiveReader(UniqueFd fd, std::string hello, std::string refusal);
 
-  // Half a second old at most; of the end once kStopped was heard.
+  // At most half a second old; final once kStopped was received.
   RecorderStats Stats();
 
  private:
@@ -95,8 +95,8 @@ class RecordingThread {
   uint64_t charged_bytes_ = 0;
   bool over_quota_ = false;
   int64_t next_publish_ns_ = 0;
-  std::optional<Mailbox::Message> last_message_;  // set by Stop; the thread's own
-  std::thread thread_;                            // last: uses the others
+  std::optional<Mailbox::Message> last_message_;  // set by Stop; only used by the thread
+  std::thread thread_;                            // last, as it uses the other members
 };
 
 }  // namespace acceltrace::daemon

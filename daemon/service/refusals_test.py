@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""What a member of the daemon's group tries to get at besides his own processes and recordings:
-each is refused, with a reason, and changes nothing. On the kernel at hand, without a device."""
+"""A member of the daemon's group tries to access more than his own processes and recordings: each
+attempt is refused with a reason and changes nothing. Uses the running kernel, without a device."""
 
 import array
 import json
@@ -30,7 +30,7 @@ test = tap.Cases()
 
 
 class Host:
-    """A service with a recording of root's, and processes that are not an ordinary user's alone."""
+    """A service with a recording of root, and processes that do not only belong to one user."""
 
     def __init__(self):
         self.service = Service(CONFIG)
@@ -68,7 +68,7 @@ os.setgroups([]), os.setgid(65534), os.setuid(65534), print(flush=True), time.sl
         return child.pid
 
     def program(self, kind, of):
-        """A copy of a program that gives who runs it more than he has."""
+        """Makes a copy of a program that gives additional privileges to the user who runs it."""
         path = self.service.path(f"{os.path.basename(of)}-{kind}")
         shutil.copy(of, path)
         os.chmod(path, {"setuid": 0o4755, "setgid": 0o2755}.get(kind, 0o755))
@@ -85,7 +85,7 @@ def start(host, file=None, name="n", **command):
 
 
 def start_with(*files):
-    """A start that sends these along, as opened by the user."""
+    """Starts a recording with these files attached, opened by the user."""
     def attempt(host):
         client = host.service.client()
         opened = [file(host) if callable(file) else os.open(*file) for file in files]
@@ -101,7 +101,7 @@ def to_session(**command):
 
 
 def of(kind):
-    """A recording of such a process, at once and added to one's own."""
+    """Records such a process, from the start and added to a recording of one's own."""
     def at_once(host):
         return start(host, pids=[host.pids[kind]])
 
@@ -117,7 +117,7 @@ def with_his_own_among(host):
 
 
 def not_of_this_connection(host):
-    """His own recording, but of another connection, without its number."""
+    """Stops his own recording by another connection, without its number."""
     host.service.client().ask(output(host.service, "d"), **EMPTY, pids=[os.getpid()], detach=True)
     answer = asked(host.service.client(), cmd="stop")
     number = int(re.search(r"name a session: (\d+)", answer["error"])[1])
@@ -126,7 +126,7 @@ def not_of_this_connection(host):
 
 
 def forged(host):
-    """Credentials of root's sent along: the kernel does not let him."""
+    """Sends root's credentials, which the kernel refuses."""
     client = host.service.client()
     try:
         client.socket.sendmsg([b'{"cmd":"status"}\n'],
@@ -138,7 +138,7 @@ def forged(host):
 
 
 def left_from_before(host):
-    """A file that came with another command is not the next one's besides."""
+    """A file that was attached to a command must not be used for the next one."""
     client = host.service.client()
     client.ask(output(host.service, "a"), cmd="status")
     return asked(client, output(host.service, "b"), **EMPTY, pids=[os.getpid()],
@@ -146,7 +146,7 @@ def left_from_before(host):
 
 
 def link(host):
-    """What a link of his own points to he cannot open; its name is not taken."""
+    """He cannot open the target of a link of his own, and paths are refused."""
     os.symlink("/etc/passwd", host.service.path("link"))
     return start(host, output=host.service.path("link"))
 
@@ -154,7 +154,7 @@ def link(host):
 WHOLE, MINE = "only root may record the whole system", "only root may record it"
 PATH, REGULAR = "only root may name a path", "not a regular file"
 SELF = "/proc/self/"
-# what is attempted: (how, what the refusal says)
+# Maps what is attempted to (how, the text of the refusal).
 REFUSED = {
     "the whole system": (lambda host: start(host, system=True), WHOLE),
     "libraries of his choice": (lambda host: start(host, libraries=["/etc/shadow"]),
@@ -208,11 +208,11 @@ def what_is_not_his_is_refused():
             def quiet():
                 sessions[:] = host.root.ask(cmd="status")["sessions"]
                 return len(sessions) == 1
-            until(quiet)  # one of his ends as he goes
+            until(quiet)  # one of his ends when he disconnects
             equal((name, sessions[0]["session"], sessions[0]["state"]),
                   (name, host.session, "running"))
         equal(state()["/etc/passwd"], before["/etc/passwd"])
-        # What is his he gets, beside all that.
+        # In spite of all that, he still gets what he may have.
         assert as_nobody(lambda: start(host, pids=[os.getpid(), host.pids["own"]]))["ok"]
 
 
@@ -230,16 +230,16 @@ def he_sees_nothing_of_what_is_not_his():
 @test
 def others_than_the_group_get_nothing():
     with Host() as host:
-        os.chmod(host.service.socket, 0o666)  # not even by mistake
+        os.chmod(host.service.socket, 0o666)  # even with wrong permissions
         answer = as_nobody(lambda: json.loads(host.service.client().lines.readline()), user=OTHER)
         assert "not a member of the daemon's group" in answer["error"], answer
 
 
 def calls_after_exec(host, program, delay_s=None):
-    """API calls on record of a program that his process executes once it is, or as it gets,
-    recorded; None if the recording is refused."""
+    """Returns the recorded API calls of a program that his process executes once its recording has
+    begun, or while it begins; None if the recording is refused."""
     def record():
-        with open(program, "rb") as file:  # probes are found by what is mapped
+        with open(program, "rb") as file:  # probes are found in mapped files
             mapped = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
         gate_read, gate_write = os.pipe()
         child = os.fork()

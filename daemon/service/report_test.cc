@@ -13,7 +13,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// A socket of datagrams, as the journal and the service manager have one.
+// A datagram socket, like those of the journal and of the service manager.
 class Datagrams {
  public:
   Datagrams() : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {

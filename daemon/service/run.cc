@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting the service: sockets, privileges, notifying the service manager.
+// Starts the service: sockets, privileges and notifications of the service manager.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ constexpr char kLiveName[] = "live.sock";
 constexpr char kMetricsName[] = "metrics";  // FileDescriptorName= of its socket unit
 constexpr char kOwnFolder[] = "/run/acceltrace/";
 
-// The service's own folder is made, and that is said; another one that is not there is rather a
-// slip of the pen.
+// Creates the service's own folder, and says so; any other missing folder is probably a typing
+// error.
 Status CheckFolder(const std::string& folder) {
   struct stat about = {};
   if (folder.empty() || (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))) return {};
@@ -37,7 +37,7 @@ Status CheckFolder(const std::string& folder) {
   return {};
 }
 
-// What the command line says comes before what the file says.
+// The command line has precedence over the file.
 std::optional<ServiceConfig> ReadConfig(const Options& options) {
   std::vector<std::string> mistakes;
   const bool named = !options.config.empty();
@@ -60,7 +60,7 @@ std::optional<ServiceConfig> ReadConfig(const Options& options) {
   return config;
 }
 
-// Sockets of the manager, if it has made some, else our own.
+// Uses the sockets of the service manager, if it made any, otherwise opens our own.
 Result<Listener> OpenListener(const std::string& path, mode_t mode, gid_t owner,
                               std::vector<Inherited>* inherited) {
   for (Inherited& socket : *inherited) {
@@ -112,10 +112,11 @@ Status Serve(const Options& options) {
                    .group = group,
                    .config = *config,
                    .reload = [&options] {
-                     const WithRights rights(Rights::kRecording);  // the file may be root's
+                     // The file may be readable for root only.
+                     const WithRights rights(Rights::kRecording);
                      return ReadConfig(options);
                    }});
-  // Signs of life are sent while there is something to do.
+  // Keep-alive notifications are only sent while there are recordings.
   NotifyManager("READY=1\nWATCHDOG_USEC=0");
   service.Run();
   NotifyManager("STOPPING=1");

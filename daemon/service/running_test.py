@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-"""The service as it runs: what each user may have, its configuration, its figures, its sleep, and
-what is left of a recording when it is killed. On the kernel at hand, without a device."""
+"""The running service: limits of users, configuration, metrics, sleep, and what remains of a
+recording when it is killed. Uses the running kernel, without a device."""
 
 import contextlib
 import ctypes
@@ -43,7 +43,7 @@ def until(what):
 
 
 class Service:
-    """A service with a configuration; its folder is everybody's."""
+    """A service with a configuration; its folder is writable for all users."""
 
     def __init__(self, config="", *options):
         # pylint: disable=consider-using-with
@@ -77,7 +77,7 @@ class Service:
 
 
 def as_nobody(function, user=NOBODY):
-    """What a function answers that is called by an ordinary user of the group, or by another."""
+    """Returns the result of a function called as an ordinary user, in the group or not."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -87,7 +87,8 @@ def as_nobody(function, user=NOBODY):
             os.setgroups([])
             os.setgid(user)
             os.setuid(user)
-            # As after execve: until then the kernel takes it for one that may know what root knew.
+            # This has the same effect as execve: until then, the kernel assumes that it may know
+            # what root knew.
             assert ctypes.CDLL(None).prctl(4, 1) == 0
             os.write(write_end, json.dumps(function()).encode())
             status = 0
@@ -103,12 +104,12 @@ def as_nobody(function, user=NOBODY):
 
 
 def asked(client, file=None, **command):
-    """The answer, or the error of a refusal."""
+    """Returns the answer, or the error of a refusal."""
     try:
         return client.ask(file, **command)
     except AssertionError as refusal:
         return {"error": str(refusal)}
-    except OSError:  # the refusal came before its command
+    except OSError:  # it was refused before it could send its command
         return json.loads(client.lines.readline())
 
 
@@ -117,7 +118,7 @@ def output(service, name):
 
 
 def starts(service, count, **more):
-    """How many of so many starts an ordinary user gets, and the refusals."""
+    """Tries to start recordings as an ordinary user: returns how many started, and the refusals."""
     def run():
         client = service.client()
         answers = [asked(client, output(service, f"n{i}"), **EMPTY, pids=[os.getpid()], **more)
@@ -136,7 +137,7 @@ def recordings_of_a_user_are_bounded():
         got, said = starts(service, 5)
         equal(got, 3)
         assert "too many recordings at once; stop one first" in said, said
-        # What was stopped counts no more; root has bounds of its own.
+        # Stopped recordings do not count any more; root has limits of its own.
         equal(starts(service, 3)[0], 3)
         client = service.client()
         for i in range(5):
@@ -180,7 +181,7 @@ def a_user_who_may_not_is_kept_out_and_a_reload_lets_in():
         def run():
             return asked(service.client(), cmd="status")
         assert "acceltraced.conf says so" in as_nobody(run)["error"]
-        # With mistakes nothing changes.
+        # A configuration with mistakes changes nothing.
         service.config("[user nobody]\nallowed = perhaps\n")
         service.daemon.send_signal(signal.SIGHUP)
         time.sleep(0.2)
@@ -194,7 +195,7 @@ def a_user_who_may_not_is_kept_out_and_a_reload_lets_in():
 def bytes_of_a_user_are_bounded():
     with Service("[users]\nbytes-per-hour = 1M\n") as service:
         def record():
-            # It runs already: its probes are found by what it has mapped.
+            # It runs already: its probes are found in its mapped files.
             child = subprocess.Popen([app, "1000000000"], stdout=subprocess.DEVNULL)
             client = service.client()
             started = client.ask(output(service, "q"), cmd="start", no_device=True,
@@ -205,7 +206,7 @@ def bytes_of_a_user_are_bounded():
             again = asked(client, output(service, "q2"), cmd="start", no_device=True,
                           pids=[os.getpid()])
             return [started["ok"], event, again]
-        # Where an ordinary user may execute it.
+        # An ordinary user may execute it there.
         app = service.path("app")
         subprocess.run(["cp", APP, app], check=True)
         os.chmod(app, 0o755)
@@ -219,13 +220,13 @@ def bytes_of_a_user_are_bounded():
         assert os.path.getsize(service.path("q")) >= 1 << 20
 
 
-# A parser of the text format, by its description and nothing else.
+# A parser of the text format that only relies on its description.
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(.*)\})? (-?[0-9.e+-]+|NaN|[+-]Inf)$')
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)')
 
 
 def parse_metrics(text):
-    """{name: {labels: value}}; whatever breaks the format is an error."""
+    """Returns {name: {labels: value}}; asserts that the format is valid."""
     assert text.endswith("\n")
     kinds, helps, samples, current = {}, set(), {}, None
     for line in text.splitlines():
@@ -242,7 +243,7 @@ def parse_metrics(text):
             match = SAMPLE.match(line)
             assert match, line
             name, labels = match[1], match[3] or ""
-            equal(name, current)  # all lines of a family lie together
+            equal(name, current)  # all lines of a family are adjacent
             at, found = 0, []
             while at < len(labels):
                 label = LABEL.match(labels, at)
@@ -257,7 +258,7 @@ def parse_metrics(text):
 
 
 def listens(connection, address):
-    """Connects, unless the service is not that far, or an earlier one's socket lies there."""
+    """Connects, unless the service is not ready, or the socket is that of an earlier one."""
     try:
         connection.connect(address)
         return True
@@ -308,7 +309,7 @@ def figures_for_prometheus():
         after = scrape(address)
         equal(after["acceltrace_written_bytes_total"][()], done["bytes"])
         equal((after["acceltrace_sessions"][()], after["acceltrace_refused_total"][()]), (0, 1))
-        # Counters never go down.
+        # Counters must never decrease.
         for name, samples in now.items():
             for labels, value in samples.items():
                 if name.endswith("_total"):
@@ -326,8 +327,8 @@ def hostile_requests_for_figures():
         equal(request(address, b"POST /metrics HTTP/1.1\r\n\r\n")[:12], b"HTTP/1.1 405")
         equal(request(address, b"hello\r\n\r\n")[:12], b"HTTP/1.1 400")
         equal(request(address, b"GET /metrics" + b"x" * 5000)[:12], b"HTTP/1.1 431")
-        # Nobody holds up the next one for longer than two seconds: one who says nothing, one
-        # who says a little, one who does not read.
+        # No client may delay the next one for longer than two seconds: one that sends nothing, one
+        # that sends a part, and one that does not read.
         silent = [socket.create_connection(address) for _ in range(2)]
         silent[1].sendall(b"GET /met")
         assert scrape(address)
@@ -345,7 +346,7 @@ def hostile_requests_for_figures():
 
 
 def switches(pid):
-    """How often each thread of a process went to sleep or was made to wait."""
+    """Returns the number of context switches of each thread of a process."""
     counts = {}
     for path in glob.glob(f"/proc/{pid}/task/*/status"):
         try:
@@ -353,7 +354,7 @@ def switches(pid):
                 counts[path] = sum(int(line.split()[1]) for line in file
                                    if "ctxt_switches" in line)
         except (FileNotFoundError, ProcessLookupError):
-            pass  # it ended meanwhile
+            pass  # it has ended meanwhile
     return counts
 
 
@@ -365,8 +366,8 @@ def without_recordings_it_sleeps():
             client = service.client()
             client.ask(output(service, "s"), **EMPTY, system=True)
             client.ask(cmd="stop")
-            # What still ends on a busy machine may take its time; what wakes up again and again
-            # leaves no three seconds of quiet.
+            # What still ends on a busy machine may take its time; repeated wake-ups leave no three
+            # seconds without any.
             for _ in range(10):
                 before = switches(service.daemon.pid)
                 time.sleep(3)
@@ -380,7 +381,7 @@ def without_recordings_it_sleeps():
 
 
 def capabilities(pid):
-    """{thread: those in effect}"""
+    """Returns {thread: effective capabilities}."""
     found = {}
     for path in glob.glob(f"/proc/{pid}/task/*/status"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
@@ -398,7 +399,7 @@ def no_capability_is_in_effect_while_it_waits():
         client.ask(output(service, "c"), cmd="start", no_device=True, libraries=[APP],
                    pids=[app.pid])
         app.send_signal(signal.SIGSTOP)
-        # Each thread is seen without any, and none ever with CAP_SYS_ADMIN.
+        # Each thread is seen without capabilities, and none ever with CAP_SYS_ADMIN.
         idle = set()
         until(lambda: not idle.update(path for path, held in capabilities(
             service.daemon.pid).items() if held == 0) and idle >= set(
@@ -412,12 +413,12 @@ def no_capability_is_in_effect_while_it_waits():
 
 
 def fuse_file(path, gate):
-    """A file whose file system is a process that has it opened, and answers nothing else: until
-    the gate's other end is closed."""
+    """A file in a file system served by a process that answers the opening, but nothing else,
+    until the gate's other end is closed."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(0x20000) != 0:
         return None
-    libc.mount(b"none", b"/", None, 0x44000, None)  # private, all of it
+    libc.mount(b"none", b"/", None, 0x44000, None)  # recursively private
     try:
         device = os.open("/dev/fuse", os.O_RDWR)
     except OSError:
@@ -427,7 +428,8 @@ def fuse_file(path, gate):
         return None
 
     if os.fork() == 0:
-        # A process of its own: one that is killed with its own files open waits for itself.
+        # A separate process: one that is killed with open files of its own file system waits for
+        # itself.
         attributes = struct.pack("<QIIQQQQQQIIIIIIIIII", 1 << 30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
                                  0o100666, 1, 0, 0, 0, 4096, 0)
         answers = {26: struct.pack("<IIIIHHIIHHI28x", 7, 31, 0, 0, 0, 0, 4096, 1, 0, 0, 0),
@@ -497,7 +499,7 @@ def what_is_killed_leaves_a_file_that_can_be_read():
             app.wait()
             trace = summary(service.path("k"))
             assert trace is not None, turn
-            # The packet that was being written may be there in part.
+            # The packet that was being written may be incomplete.
             equal((trace["footer"], trace["gaps"] <= 1, trace["bad_packets"]), (False, True, 0))
             done = subprocess.run([os.path.join(REPO, "build/bin/acceltrace"), "verify",
                                    service.path("k")], capture_output=True, text=True, check=False,

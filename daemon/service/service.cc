@@ -25,7 +25,7 @@ std::string Members(const json& object) {
   return text.substr(1, text.size() - 2);
 }
 
-constexpr uint64_t kRefusalsLogged = 20;  // in a minute
+constexpr uint64_t kRefusalsLogged = 20;  // per minute
 constexpr int kTendMs = 500;
 constexpr int64_t kNsPerMinute = 60'000'000'000;
 
@@ -131,7 +131,7 @@ Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
   return accounts_.MayStart(peer.uid, MonotonicNs());
 }
 
-// One recording would spoil the other's file, by whatever way both came to it.
+// Two recordings would damage a common file, even if they reached it by different paths.
 Status Service::CheckFree(const std::vector<stream::FileId>& files) const {
   for (const auto& [session, recording] : recordings_) {
     for (const stream::FileId& file : files) {
@@ -266,7 +266,7 @@ void Service::Stop(Recording* recording, const std::string& reason, int32_t stat
 }
 
 void Service::Forget(uint32_t session) {
-  // Requests that the thread did not come to.
+  // The requests that the thread did not handle.
   std::vector<uint64_t> left;
   for (const auto& [ticket, request] : requests_) {
     if (request.session == session) left.push_back(ticket);
@@ -274,7 +274,7 @@ void Service::Forget(uint32_t session) {
   for (const uint64_t ticket : left) {
     Answer(ticket, Status::Error("the recording has ended"), "");
   }
-  const WithRights rights(Rights::kRecording);  // files that root named and nobody needed go
+  const WithRights rights(Rights::kRecording);  // to remove unused files that root named
   recordings_.erase(session);
 }
 
@@ -334,7 +334,7 @@ void Service::Fail(Recording* recording, const std::string& reason, const std::s
   Stop(recording, reason, -1, 0);
 }
 
-// For ever, if nothing is under way: a service without recordings sleeps.
+// Without a limit if nothing is in progress: a service without recordings sleeps.
 int Service::TimeoutMs() const {
   const int64_t now_ns = MonotonicNs();
   for (const Client& client : clients_) {
@@ -351,7 +351,7 @@ int Service::TimeoutMs() const {
 bool Service::Left(bool asked) {
   leaving_ = leaving_ || asked;
   if (!leaving_) return false;
-  Accept();  // who has knocked already
+  Accept();  // accept clients that have connected already
   const bool served = !clients_.empty() || !recordings_.empty();
   if (asked) on_leave_(served);
   return !served;
@@ -407,8 +407,8 @@ void Service::Run() {
   for (Client& client : clients_) closer_.Close(client.Release());
 }
 
-// All at once. One that waits in the kernel, for a disk or for what a process does to its own
-// memory, does not keep the others from being ended in order, nor the service from its end.
+// Ends all at once: one that is blocked in the kernel by a disk, or by what a process does to its
+// own memory, must not keep the others from an orderly end, nor the service from ending.
 void Service::EndRecordings() {
   for (auto& [session, recording] : recordings_) Stop(&recording, "service stopped", -1, 0);
   const int64_t end_ns = MonotonicNs() + end_ns_;

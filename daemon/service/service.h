@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// acceltraced as a service: clients, recordings, and who may do what.
+// acceltraced as a service: its clients, their recordings and their permissions.
 #ifndef DAEMON_SERVICE_SERVICE_H_
 #define DAEMON_SERVICE_SERVICE_H_
 
@@ -35,63 +35,64 @@ int RunService(const Options& options);
 
 class Service {
  public:
-  // Bounds besides those of the configuration, so that no client can use up what others need.
+  // Limits in addition to the configuration's, so that no client can use up what others need.
   static constexpr size_t kMaxRootClients = 16;
-  static constexpr uint32_t kMaxPending = 16;  // unanswered requests of a client
+  static constexpr uint32_t kMaxPending = 16;  // unanswered requests per client
 
   struct Parts {
     Listener control, live;
-    UniqueFd metrics = UniqueFd();  // a listening socket, or none
+    UniqueFd metrics = UniqueFd();  // a listening socket, or invalid
     UniqueFd signals = UniqueFd();
-    // Its members may record their own processes; none = only root.
+    // Its members may record their own processes; if unset, only root may record.
     std::optional<gid_t> group = std::nullopt;
     ServiceConfig config = {};
-    // The configuration anew; none if it has mistakes, which have been reported.
+    // Reads the configuration again; nullopt if it has mistakes, which have been reported.
     std::function<std::optional<ServiceConfig>()> reload = nullptr;
     Journal journal = Journal();
-    // Of a private daemon that others have joined (share.h): whoever is admitted might as well have
-    // a daemon of their own, and is not bounded.
+    // True for a private daemon that others have joined (share.h): all admitted users could also
+    // run a daemon of their own, so there are no limits.
     bool shared = false;
-    // Readable: ends as soon as nobody is served; whether somebody is goes to on_leave.
+    // When it is readable, the service ends as soon as it has no clients and recordings; on_leave
+    // is told whether it still has any.
     int leave_fd = -1;
     std::function<void(bool served)> on_leave = nullptr;
-    // How long recordings may take to end, within what the unit's TimeoutStopSec allows. What waits
-    // in the kernel for somebody else after that ends with the process: give_up ends it.
+    // How long recordings may take to end, less than the unit's TimeoutStopSec. Threads that are
+    // still blocked in the kernel then end with the process, by give_up.
     int64_t end_ns = 20'000'000'000;
     std::function<void()> give_up = [] { _exit(1); };
   };
   explicit Service(Parts parts);
 
-  // Until SIGTERM or SIGINT (or, with leave_fd, until nobody is served), and then until all
-  // recordings have ended, or have not within that time.
+  // Runs until SIGTERM or SIGINT (or, with leave_fd, until nothing is served), and then until all
+  // recordings have ended or end_ns has passed.
   void Run();
 
  private:
   struct Recording {
     uint32_t session = 0;
     uid_t owner = 0;
-    uint64_t client = 0;  // 0 = none, goes on without one
+    uint64_t client = 0;  // 0 = continues without a client
     bool running = false;
     bool stopping = false;
     std::string output;
-    std::vector<stream::Output> outputs;  // of those that root named by a path
-    std::vector<stream::FileId> files;    // all of them that are regular
+    std::vector<stream::Output> outputs;  // those that root named by paths
+    std::vector<stream::FileId> files;    // all regular ones
     int64_t start_ns = 0;
     uint64_t ring_bytes = 0;
     std::unique_ptr<RecordingThread> thread;
   };
-  // A request on its way through a recording's thread.
+  // A request that a recording's thread handles.
   struct Request {
     uint64_t client = 0;
     uint64_t id = 0;
     uint32_t session = 0;
-    std::vector<stream::Output> outputs = {};  // of a snapshot that root named by a path
+    std::vector<stream::Output> outputs = {};  // of a snapshot, if root named it by a path
   };
 
   // In service_clients.cc.
   void Accept();
   void AcceptLive();
-  // The peer if it may talk to the service at all.
+  // Returns the peer if it may use the service at all.
   Result<Peer> Admit(int fd) const;
   void Serve(Client* client);
   FileIntake::Kinds KindsFor(const Client& client) const;
@@ -108,7 +109,7 @@ class Service {
   void Fail(Recording* recording, const std::string& reason, const std::string& error);
   void Forget(uint32_t session);
   void EndRecordings();
-  // With leave_fd: nobody is served any more.
+  // Returns true if, with leave_fd, nothing is served any more.
   bool Left(bool asked);
   int TimeoutMs() const;
   // In service_report.cc.
@@ -122,9 +123,10 @@ class Service {
   static bool MayUse(const Peer& peer, const Recording& recording) {
     return peer.root() || peer.uid == recording.owner;
   }
-  // session 0: the newest that runs. nullptr: none that the peer may use.
+  // `session` 0 is the newest running recording. Returns null if there is none that the peer may
+  // use.
   Recording* Find(const Peer& peer, uint32_t session);
-  // For what changes a recording. session 0: the newest that this very client started.
+  // For commands that change a recording. `session` 0 is the newest that this same client started.
   Result<Recording*> FindToChange(const Client& client, uint32_t session);
   uint64_t NewTicket(Client* client, const Command& command, uint32_t session);
   void Answer(uint64_t ticket, Status status, const std::string& members);
@@ -157,7 +159,7 @@ class Service {
   uint64_t last_ticket_ = 0;
   Totals ended_;
   uint64_t started_ = 0, failed_ = 0, refused_ = 0;
-  Bucket refusals_;  // that are written to the journal
+  Bucket refusals_;  // limits how many are written to the journal
 };
 
 }  // namespace acceltrace::daemon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who comes, what they say, and how they go: nothing here waits for any of them.
+// Clients of the service: connections, their commands and their end. Nothing here waits for a
+// client.
 #include <algorithm>
 
 #include "daemon/base/host_info.h"
@@ -9,7 +10,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxLinesAtOnce = 16;  // of a client; then the others have their turn
+constexpr size_t kMaxLinesAtOnce = 16;  // per client, before the others have their turn
 
 }  // namespace
 
@@ -26,7 +27,7 @@ Result<Peer> Service::Admit(int fd) const {
 }
 
 void Service::Accept() {
-  // Those of a user whose files still keep a thread waiting count as connections.
+  // Clients whose files still block a thread count as connections of their user.
   std::erase_if(stuck_, [](const auto& intake) { return intake.second->over(); });
   for (UniqueFd fd = control_.Accept(); fd.valid(); fd = control_.Accept()) {
     auto peer = Admit(fd.get());
@@ -55,7 +56,7 @@ void Service::Accept() {
 void Service::AcceptLive() {
   for (UniqueFd fd = live_.Accept(); fd.valid(); fd = live_.Accept()) {
     const auto peer = Admit(fd.get());
-    // Who is refused gets an empty stream.
+    // Refused readers receive an empty stream.
     Recording* recording = peer.ok() ? Find(*peer, 0) : nullptr;
     if (recording == nullptr) {
       closer_.Close(std::move(fd));
@@ -99,8 +100,8 @@ void Service::DropClosedClients() {
   });
 }
 
-// Root may write where it likes; what others hand over must not make a thread wait. Whoever joins a
-// private recording might as well have made one.
+// Root may write anywhere, but files of others must not be able to block a thread. Clients that
+// join a private daemon could also run one of their own.
 FileIntake::Kinds Service::KindsFor(const Client& client) const {
   if (shared_) return FileIntake::Kinds::kAny;
   return client.peer().root() ? FileIntake::Kinds::kRegular : FileIntake::Kinds::kRegularOfKernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the service reports of itself: to the journal, to the manager, and as metrics.
+// The service's reports: to the journal, to the service manager, and as metrics.
 #include "daemon/base/host_info.h"
 #include "daemon/service/service.h"
 #include "daemon/sources/axl/axl_devices.h"
@@ -31,7 +31,7 @@ void Service::Reload() {
 void Service::Refuse(const Peer& peer, const std::string& why) {
   ++refused_;
   if (shared_) return;
-  // Whoever is refused may come back at once, but does not fill the journal.
+  // Refused users may retry at once, but must not fill the journal.
   if (!refusals_.Take(1, MonotonicNs())) return;
   journal_.Say(kRefused, "refused user " + std::to_string(peer.uid) + ": " + why,
                {{"ACCELTRACE_USER", std::to_string(peer.uid)},
@@ -40,7 +40,7 @@ void Service::Refuse(const Peer& peer, const std::string& why) {
 
 void Service::Say(const JournalKind& kind, const Recording& recording, const std::string& what,
                   Journal::Fields more) {
-  if (shared_) return;  // the client says it to whoever started it
+  if (shared_) return;  // the client prints it
   const std::string session = std::to_string(recording.session);
   const std::string user = std::to_string(recording.owner);
   more.emplace_back("ACCELTRACE_SESSION", session);

@@ -75,7 +75,7 @@ TEST_CASE("one client's nonsense does not disturb another's recording") {
     CHECK(bad.Ask(R"({"cmd":"start"})")["ok"] == false);
     bad.Send(std::string(100'000, 'x'));
     CHECK(bad.Line().find("64 KiB") != std::string::npos);
-    CHECK(bad.Line().empty());  // thrown out
+    CHECK(bad.Line().empty());  // disconnected
   }
   TestClient silent(service.path());
   silent.Send("{\"cmd\"");

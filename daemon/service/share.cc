@@ -28,7 +28,7 @@ void Signal(const UniqueFd& event) {
   (void)!write(event.get(), &one, sizeof(one));
 }
 
-// Where others could put a socket of their own, they could make themselves the daemon.
+// If others could create a socket there, they could pose as the daemon.
 Status CheckFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return Status::Error("cannot create " + folder + ": " + strerror(errno));
@@ -41,9 +41,10 @@ Status CheckFolder(const std::string& folder) {
   return {};
 }
 
-// Whoever joins may ask for what the first one did not, when the right to raise these is gone.
+// Clients that join later may need limits that the first one did not, when these cannot be raised
+// any more.
 void RaiseLimits() {
-  constexpr rlimit kNice = {40, 40}, kRealTime = {1, 1};  // a nice value of -20; getrlimit(2)
+  constexpr rlimit kNice = {40, 40}, kRealTime = {1, 1};  // a nice value of -20, see getrlimit(2)
   (void)setrlimit(RLIMIT_NICE, &kNice);
   (void)setrlimit(RLIMIT_RTPRIO, &kRealTime);
 }
@@ -106,7 +107,7 @@ void Share::Run(Listener listener) {
   }
   if (fds[1].revents == 0 && DropAllButNeeded().ok()) {
     ServiceConfig config;
-    config.pause_when_full = false;  // as of a private recording
+    config.pause_when_full = false;  // like a private recording
     Service service({.control = std::move(listener),
                      .live = Listener::Inherit(UniqueFd()),
                      .signals = UniqueFd(fcntl(stop_.get(), F_DUPFD_CLOEXEC, 0)),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A private daemon that others join. A device's trace ring has one reader, so that the first
-// `acceltrace record` of a user opens a socket at a known path, and those that come while it is
-// there are recorded by its daemon, as by the service. The daemon stays until the last has ended.
+// A private daemon that others can join. A device's trace ring has only one reader. Therefore a
+// user's first `acceltrace record` opens a socket at a known path, and later ones are recorded by
+// its daemon, as by the service, while it runs. The daemon ends after the last recording.
 //
-// Who has the place is decided by a lock beside the socket, which the kernel lets go of when its
-// holder dies, however that comes about; a socket that is left behind is replaced.
+// A lock file beside the socket decides which daemon owns the path. The kernel releases the lock
+// when its holder ends for whatever reason; a stale socket is replaced.
 #ifndef DAEMON_SERVICE_SHARE_H_
 #define DAEMON_SERVICE_SHARE_H_
 
@@ -23,18 +23,18 @@ namespace acceltrace::daemon {
 
 class Share {
  public:
-  // Takes the place; null: another daemon has it. Who connects waits until Serve(). To be called
-  // before the calling thread gives up priority, processors or privileges.
+  // Takes the path; returns null if another daemon has it. Connections wait until Serve(). Must be
+  // called before the calling thread gives up priority, CPUs or privileges.
   static Result<std::unique_ptr<Share>> Open(const std::string& path);
-  // Ends what goes on, in good order.
+  // Ends current recordings in an orderly way.
   ~Share();
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
   void Serve();
-  // The place is given up once nobody is served any more. Returns whether somebody is.
+  // Gives the path up once nothing is served any more. Returns whether something still is.
   bool Leave();
-  // After Leave: readable when the last one has gone.
+  // After Leave: readable when the last client has gone.
   int ended_fd() const { return ended_.get(); }
 
  private:
@@ -49,7 +49,7 @@ class Share {
   std::mutex mutex_;
   std::condition_variable changed_;
   State state_ = State::kServing;
-  std::thread thread_;  // last: uses the others
+  std::thread thread_;  // last, as it uses the other members
 };
 
 }  // namespace acceltrace::daemon
