@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows to packets of columns: one builder for each kind of batch of trace.proto.
+// Encodes rows as packets of columns: one builder for each kind of batch of trace.proto.
 //
-// Each builder collects rows until Take(), which gives the packet away and starts
-// the next. weight is how many events of the session's account a packet stands for.
+// Each builder collects rows until Take(), which returns the packet and begins the next one.
+// `weight` is the number of events of the session's account that a packet represents.
 #ifndef DAEMON_SESSION_BATCHES_H_
 #define DAEMON_SESSION_BATCHES_H_
 
@@ -35,7 +35,7 @@ class Batch {
   uint32_t rows() const { return current_.rows; }
 
  protected:
-  // Counts a row. time_ns: 0 if the row has no host time.
+  // Counts a row. `time_ns` is 0 if the row has no host time.
   void Count(int64_t time_ns, uint64_t weight) {
     ++current_.rows;
     current_.weight += weight;
@@ -54,19 +54,20 @@ class Batch {
   FinishedBatch current_;
 };
 
-// Straight into a block: there may be a million calls a second.
+// Writes to a block directly, as there may be a million calls per second.
 class ApiBatch : public Batch {
  public:
   ApiBatch() : c_(new Columns) {}
 
   void Add(const ApiSpan& span);
-  // Of a call whose both ends are known.
+  // Adds a call whose begin and end are both known.
   void Add(const ApiBegin& begin, int64_t end_ns, int32_t result);
   bool full() const { return rows() == kRows; }
   FinishedBatch Take();
 
  private:
-  static constexpr size_t kRows = 1024, kRoom = kRows + 8;  // room for a vector unit to go beyond
+  // Vector units may write some elements past the end.
+  static constexpr size_t kRows = 1024, kRoom = kRows + 8;
   struct Columns {
     uint64_t begin[kRoom], duration[kRoom], correlation[kRoom], bytes[kRoom];
     uint32_t pid[kRoom], tid[kRoom], name[kRoom], stream[kRoom], result[kRoom], open[kRoom];
@@ -87,7 +88,7 @@ class RangeBatch : public Batch {
   DeltaEncoder begin_;
 };
 
-// Not in the session's accounts: they are about the recording itself.
+// These events are not in the session's accounts, since they are about the recording itself.
 class ProcessEventBatch : public Batch {
  public:
   void Add(const ProcessEvent& event);
@@ -118,17 +119,17 @@ class DeviceEventBatch : public Batch {
   DeltaEncoder time_, record_;
 };
 
-// What others had a device do, summed up by unit until Cut(). Not in the accounts: those records
-// are not the recording's.
+// Commands of clients that are not recorded, summed up by unit until Cut(). They are not in the
+// accounts, since they are not events of the recording.
 class OthersBatch : public Batch {
  public:
   OthersBatch(uint32_t device, uint64_t tick_mask, size_t units, size_t stalls)
       : device_(device), tick_mask_(tick_mask), sums_(units, Sum(stalls)), in_flight_(units) {}
   void Add(const DeviceCommand& command);
-  // The sums become rows: a counter snapshot lies here.
+  // Makes rows of the sums, at the time of a counter snapshot.
   void Cut();
-  // The clock was set. Ticks from before are not compared with later ones: commands that may
-  // have been in flight, the next of each queue, get rows of their own.
+  // The device's clock was set. Ticks from before are not compared with later ones: commands that
+  // may have been in flight, i.e. the next of each queue, get rows of their own.
   void ClockSet();
   FinishedBatch Take();
 
@@ -147,12 +148,12 @@ class OthersBatch : public Batch {
   DeltaEncoder first_head_;
 };
 
-// Snapshots of all counters; either all with the host's bracket or all without.
+// Snapshots of all counters; either all or none of them have the host's times around the reading.
 class CounterBatch : public Batch {
  public:
   CounterBatch(uint32_t device, uint32_t num_counters, bool bracketed)
       : device_(device), bracketed_(bracketed), previous_(num_counters) {}
-  // weight: events that the snapshot was made of.
+  // `weight` is the number of events that the snapshot was made of.
   void Add(const CounterSnapshot& snapshot, uint64_t weight);
   FinishedBatch Take();
 

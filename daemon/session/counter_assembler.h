@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's periodic snapshot comes in several parts; this joins them.
+// Joins the parts in which a device's periodic snapshot arrives.
 #ifndef DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 #define DAEMON_SESSION_COUNTER_ASSEMBLER_H_
 
@@ -18,8 +18,8 @@ class CounterAssembler {
     snapshot_.values.resize(num_counters);
   }
 
-  // How many parts the snapshot has, once its last one is in; else 0. Parts of an unfinished
-  // earlier snapshot are given up and counted.
+  // Returns the number of parts of the snapshot when its last one has been added, otherwise 0. The
+  // parts of an earlier unfinished snapshot are discarded and counted.
   uint32_t Add(const CounterPart& part) {
     if (parts_ > 0 && (part.snapshot != number_ || part.first != next_)) GiveUp();
     if (part.first != (parts_ > 0 ? next_ : 0)) {
@@ -39,7 +39,7 @@ class CounterAssembler {
     return std::exchange(parts_, 0);
   }
 
-  // The whole one, until the next part.
+  // The complete snapshot; valid until the next part is added.
   const CounterSnapshot& snapshot() const { return snapshot_; }
 
   void GiveUp() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batches of what a device recorded or was asked. Times stay raw ticks.
+// Batches of a device's records and readings. Times remain raw ticks.
 #include <algorithm>
 
 #include "daemon/session/batches.h"
@@ -8,7 +8,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// later - earlier on a wrapping clock, negative if later is before earlier.
+// Returns later - earlier on a clock that wraps, negative if `later` is before `earlier`.
 int64_t TicksAfter(uint64_t later, uint64_t earlier, uint64_t mask) {
   const uint64_t forward = (later - earlier) & mask;
   if (forward <= mask / 2) return static_cast<int64_t>(forward);
@@ -102,7 +102,7 @@ void CounterBatch::Add(const CounterSnapshot& snapshot, uint64_t weight) {
     for (uint32_t i = 0; i < previous_.size(); ++i) counters->add_counter(i);
   }
   time_.Append(snapshot.ticks, counters->mutable_time_ticks_delta());
-  // What was not read is 0.
+  // Counters that were not read are 0.
   const size_t known = std::min(previous_.size(), snapshot.values.size());
   for (size_t i = 0; i < known; ++i) AddValue(snapshot.values[i], &previous_[i], counters);
   for (size_t i = known; i < previous_.size(); ++i) AddValue(0, &previous_[i], counters);

@@ -8,13 +8,13 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr uint32_t kMaxBatchRows = 8192;
-constexpr uint32_t kMaxCounterRows = 512;  // of some 70 values each
+constexpr uint32_t kMaxCounterRows = 512;  // with about 70 values each
 constexpr size_t kMaxTableRows = 4096;
 constexpr size_t kMaxTableBytes = 1 << 20;
 constexpr size_t kMaxStrings = 1 << 20;
 constexpr size_t kMaxStringBytes = 4096;
 
-// Events of kinds that do not count them themselves: those of the driver's tracepoints.
+// The events of kinds without a counter of their own: those of the driver's tracepoints.
 uint64_t EventsAt(const std::vector<Hop>& hops, std::string_view kind) {
   uint64_t events = 0;
   for (const Hop& hop : hops) {
@@ -307,7 +307,8 @@ int64_t Session::CallsSince(uint32_t pid) const {
   return found == calls_since_ns_.end() ? Since(pid) : std::max(Since(pid), found->second);
 }
 
-// That calls are seen is reported in another way than the rest: perhaps before what was earlier.
+// The begin of call recording is reported separately from other process events, perhaps before
+// earlier ones.
 bool Session::CallsSeenAt(const ProcessEvent& event) const {
   const auto found = calls_since_ns_.find(event.pid);
   return found == calls_since_ns_.end() || found->second <= event.time_ns;
@@ -411,7 +412,7 @@ void Session::OnDeviceEvent(uint32_t number, const DeviceEvent& event) {
   }
   device->events.Add(event);
   SendIfFull(&device->events);
-  // arg1: ticks before the clock was set, 0 if they go on.
+  // arg1 is the ticks before the clock was set, or 0 if they continue.
   if (event.kind == Kind::KIND_RESET || (event.kind == Kind::KIND_CLOCK && event.arg1 != 0)) {
     device->others.ClockSet();
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One recording: events in, packets out.
+// One recording: turns events into packets.
 //
-// Strings, processes and op names go out before the first batch that uses them.
-// A batch goes out when it is full, or at Flush. The session keeps an account: every
-// event that it was given is in a packet, lost with a count, or bad with a count.
+// Strings, processes and op names are written before the first batch that uses them. A batch is
+// written when it is full, or at Flush. The session keeps an account: every event that it received
+// is in a packet, counted as lost, or counted as bad.
 #ifndef DAEMON_SESSION_SESSION_H_
 #define DAEMON_SESSION_SESSION_H_
 
@@ -29,11 +29,11 @@ namespace acceltrace::daemon {
 struct StopInfo {
   int64_t stop_ns = 0;
   std::string reason;
-  int32_t command_status = -1;  // -1 = no command
+  int32_t command_status = -1;  // -1 if there was no command
   uint64_t cpu_ns = 0;          // the tracer's own
   uint64_t bytes_written = 0;
-  uint64_t overwritten_rows = 0;      // flight recorder
-  int64_t whole_since_ns = 0;         // likewise: from here on nothing was; 0 = the start
+  uint64_t overwritten_rows = 0;      // in the flight recorder
+  int64_t whole_since_ns = 0;         // nothing was overwritten since; 0 = since the start
   uint64_t bpf_ns = 0, bpf_runs = 0;  // of a snapshot
 };
 
@@ -42,29 +42,29 @@ class Session : public EventHandler {
   // output must outlive the session.
   explicit Session(PacketOutput* output);
 
-  // Writes the first packets. info: all but the probes, which the sources reported.
+  // Writes the first packets. `info` has everything except the probes, which the sources reported.
   void Begin(proto::TraceInfo info);
-  // From here on they hear of jobs and ranges.
+  // From now on, the rules are applied to jobs and ranges.
   void Watch(std::vector<TriggerRule> rules);
   Triggers* triggers() { return triggers_ ? &*triggers_ : nullptr; }
 
-  // Sends what has been collected.
+  // Writes what has been collected.
   void Flush();
 
-  // Closes what is open, sends the rest. The sources are stopped before.
+  // Closes what is open and writes the rest. The sources must be stopped before.
   void Finish(int64_t now_ns);
-  // The last packet before the footer. cost: what the recorder knows of its own cost.
+  // Writes the last packet before the footer. `cost` is what the recorder knows of its own cost.
   void WriteAccounts(const StopInfo& stop, const proto::Accounts& cost = {});
 
-  // What a snapshot needs besides the packets that were sent, after Flush: what is under way, as
-  // of now, and its accounts. The session goes on. sources: their hops so far.
+  // Returns what a snapshot needs in addition to the packets that were written, after Flush: what
+  // is in progress now, and the accounts. The session continues. `sources` are their current hops.
   std::vector<proto::Packet> Checkpoint(const StopInfo& stop, std::vector<Hop> sources);
 
   uint64_t events() const { return in_; }
   uint64_t lost() const;
   uint64_t bad() const;
   uint64_t bpf_ns() const { return bpf_ns_; }
-  // That are recorded now.
+  // The number of processes that are recorded now.
   size_t processes() const { return since_ns_.size(); }
   const std::vector<Hop>& hops() const { return hops_; }
   const std::vector<proto::Probe>& probes() const { return probes_; }
@@ -107,7 +107,7 @@ class Session : public EventHandler {
     OthersBatch others;
     CounterBatch sampled;  // by the device itself
     CounterBatch read;     // through the driver
-    CounterBatch latches;  // the same, of the time alone
+    CounterBatch latches;  // only for the time of the latch
     ClockBatch clocks;
     CounterAssembler assembler;
   };
@@ -143,7 +143,7 @@ class Session : public EventHandler {
   ProcessEventBatch process_events_;
   int64_t start_ns_ = 0;
   std::unordered_map<uint32_t, int64_t> since_ns_;        // by pid: when its recording began
-  std::unordered_map<uint32_t, int64_t> calls_since_ns_;  // of those whose calls are seen later
+  std::unordered_map<uint32_t, int64_t> calls_since_ns_;  // of processes recorded before
   std::map<uint32_t, Device> devices_;
   ApiPairer api_pairer_;
   RangePairer range_pairer_;

@@ -44,7 +44,7 @@ struct Fixture {
 
 DeviceEvent LinkEvent() { return {proto::DeviceEventBatch::KIND_LINK}; }
 
-// Part `part` of snapshot `snapshot`, given to the session; counter i has the value base + i.
+// Passes part `part` of snapshot `snapshot` to the session; counter i has the value base + i.
 void GivePart(Session* session, uint32_t device, uint32_t snapshot, uint32_t part, uint64_t base) {
   std::vector<uint64_t> values;
   const uint32_t first = part * kPartValues;
@@ -148,7 +148,7 @@ TEST_CASE("a source's own blocks pass through, after the strings that they may u
 TEST_CASE("counter records become whole rows; parts of broken ones are lost, with a count") {
   Fixture f;
   for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 1, part, 100);
-  GivePart(&f.session, 3, 2, 0, 200);  // cut short
+  GivePart(&f.session, 3, 2, 0, 200);  // incomplete
   GivePart(&f.session, 3, 3, 1, 300);  // begins in the middle
   for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 4, part, 400);
   f.session.Finish(0);
@@ -169,7 +169,7 @@ TEST_CASE("a latched clock becomes a row without counters, with its bracket") {
   latch.ticks = 500, latch.host_before_ns = 7'000, latch.host_after_ns = 8'000;
   latch.values = {9};
   f.session.OnLatch(3, latch);
-  f.session.OnLatch(4, latch);  // of no device
+  f.session.OnLatch(4, latch);  // unknown device
   f.session.Finish(0);
   const auto packets = f.output.Of(proto::Packet::kCounters);
   REQUIRE(packets.size() == 1);
@@ -190,12 +190,12 @@ TEST_CASE("a process that is attached to may be in the middle of a call and a ra
   f.session.OnProcessEvent({100, proto::ProcessEvents::KIND_ATTACHED, 7, 7, 0});
   f.session.OnApiEnd({150, 7, 7, 0, 12, f.session.Intern("axlStreamSynchronize")});
   f.session.OnRangePop({160, 7, 7, 2});
-  // A thread that it makes is seen whole; so is the program that it executes.
+  // A thread that it creates is recorded completely; so is the program that it executes.
   f.session.OnProcessEvent({170, proto::ProcessEvents::KIND_BEGUN, 7, 8, 7});
   f.session.OnApiEnd({180, 7, 8, 0, 13, 1});
   f.session.OnProcessEvent({190, proto::ProcessEvents::KIND_EXECUTED, 7, 7, 0});
   f.session.OnRangePop({200, 7, 7, 1});
-  // A child has its parent's ranges.
+  // A child inherits its parent's ranges.
   f.session.OnProcessEvent({210, proto::ProcessEvents::KIND_BEGUN, 9, 9, 7});
   f.session.OnRangePop({220, 9, 9, 0});
   f.session.Finish(300);
@@ -225,7 +225,7 @@ TEST_CASE("calls that are seen late stay so when what was earlier is reported af
   f.session.OnApiEnd({160, 7, 7, 0, 12, f.session.Intern("axlStreamSynchronize")});
   f.session.OnApiEnd({161, 7, 8, 0, 13, 1});
   f.session.OnRangePop({162, 7, 7, 0});
-  // What comes after it is seen whole: ends of what was not seen to begin are refused.
+  // What comes after it is recorded completely: ends without a begin are refused.
   f.session.OnProcessEvent({170, proto::ProcessEvents::KIND_BEGUN, 7, 9, 7});
   f.session.OnApiEnd({171, 7, 9, 0, 14, 1});
   f.session.OnProcessEvent({180, proto::ProcessEvents::KIND_EXECUTED, 7, 7, 0});
@@ -248,7 +248,7 @@ TEST_CASE("what others had a device do is summed up between its counter snapshot
   for (uint32_t part = 0; part < kCounterParts; ++part) GivePart(&f.session, 3, 1, part, 250);
   command.head_ticks = 300, command.end_ticks = 301;
   f.session.OnOthersCommand(3, command);
-  command.unit = kUnits;  // which the device does not have
+  command.unit = kUnits;  // unknown to the device
   f.session.OnOthersCommand(3, command);
   f.session.Finish(0);
   const auto packets = f.output.Of(proto::Packet::kOthers);
@@ -277,12 +277,12 @@ TEST_CASE("what others had in flight when the clock was set is distinguished fro
   at(100'000, 100'010, 100'200);
   DeviceEvent event = {proto::DeviceEventBatch::KIND_CLOCK, 0, 1000, 1'000'000'000'000, 100'300};
   f.session.OnDeviceEvent(3, event);
-  at(100'150, 100'210, 1'100);  // across
+  at(100'150, 100'210, 1'100);  // in flight when the clock was set
   at(1'110, 1'120, 1'200);
   at(1'210, 1'220, 1'300);
   command.queue = 2;
-  at(100'160, 1'310, 1'400);  // has waited since
-  event.arg1 = 0;             // another rate: ticks go on
+  at(100'160, 1'310, 1'400);  // waiting since then
+  event.arg1 = 0;             // a change of rate: ticks continue
   f.session.OnDeviceEvent(3, event);
   at(1'410, 1'420, 1'500);
   at(1'510, 1'520, 1'600);
@@ -344,7 +344,7 @@ TEST_CASE("the account balances whatever comes in") {
   CHECK(account.in == account.out + account.lost + account.bad);
 }
 
-// Each source's accounts end with what it gave to the session.
+// The account of each source ends with what it passed to the session.
 TEST_CASE("the session counts each event that a source counts as given, once") {
   Fixture f;
   f.session.OnApiBegin({});
@@ -392,7 +392,7 @@ TEST_CASE("large amounts leave in several packets") {
   uint64_t rows = 0;
   for (const auto* packet : f.output.Of(proto::Packet::kHost)) {
     rows += static_cast<uint64_t>(packet->host().kind_size());
-    // Each packet stands alone: its first time is against 0.
+    // Each packet can be decoded on its own: its first time is relative to 0.
     CHECK(packet->host().time_ns_delta(0) >= 1);
   }
   CHECK(rows == 20'000);

@@ -7,8 +7,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// A thread with more spans than this in the air is not believed: the oldest are
-// let go as open.
+// More pending spans than this in a thread are not plausible: the oldest are emitted as open.
 constexpr size_t kMaxPending = 4096;
 
 ApiSpan AsOfNow(ApiSpan span, int64_t now_ns) {
@@ -27,7 +26,7 @@ RangeSpan OpenRange(const RangePush& push, int64_t now_ns) {
   return span;
 }
 
-// What a thread of the process has under way may have begun before anything of it was seen.
+// Calls in progress in the process' threads may have begun before they were recorded.
 template <typename Threads>
 void ForgetBirths(uint32_t pid, Threads* threads) {
   for (auto& [id, thread] : *threads) {
@@ -56,7 +55,7 @@ void ApiPairer::Begin(const ApiBegin& event) {
 bool ApiPairer::End(const ApiEnd& event, int64_t since_ns) {
   Thread& thread = threads_[{event.pid, event.tid}];
   std::vector<ApiSpan>& spans = thread.spans;
-  // The innermost open call with this correlation id; usually the last.
+  // Searches the innermost open call with this correlation id, which is usually the last one.
   for (size_t i = spans.size(); i-- > 0;) {
     ApiSpan& span = spans[i];
     if (span.closed || span.begin.correlation != event.correlation) continue;
@@ -65,7 +64,7 @@ bool ApiPairer::End(const ApiEnd& event, int64_t since_ns) {
     span.result = event.result;
     const bool all_closed = std::all_of(spans.begin(), spans.begin() + static_cast<ptrdiff_t>(i),
                                         [](const ApiSpan& outer) { return outer.closed; });
-    // An inner call that is still open then has lost its end: it goes out as open.
+    // An inner call that is still open has lost its end: it is emitted as open.
     if (all_closed) EmitAll(&thread, event.time_ns);
     return true;
   }

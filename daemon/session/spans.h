@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Begin and end events of a thread paired to spans.
+// Pairs the begin and end events of a thread to spans.
 //
-// What was under way when the recording of its process began has an end without
-// a begin: it goes out with the moment of attaching as its bound. That is possible
-// only for threads that were there before, and from the outside in: an end that
-// cannot be explained so is refused.
+// What was in progress when the recording of its process began has an end without a begin: its span
+// is emitted with the time of attaching as its bound. That is possible only for threads that
+// existed before, and only for spans around those whose begin was recorded; any other end without a
+// begin is refused.
 #ifndef DAEMON_SESSION_SPANS_H_
 #define DAEMON_SESSION_SPANS_H_
 
@@ -19,7 +19,7 @@
 
 namespace acceltrace::daemon {
 
-// A thread in the tables of this folder.
+// Identifies a thread in the tables of this folder.
 struct ThreadId {
   uint32_t pid = 0, tid = 0;
   bool operator==(const ThreadId& other) const { return pid == other.pid && tid == other.tid; }
@@ -34,9 +34,9 @@ struct ApiSpan {
   ApiBegin begin;
   int64_t end_ns = 0;
   int32_t result = 0;
-  bool open = false;          // never seen to end
-  bool began_before = false;  // begin.time_ns is a bound, bytes and stream are not known
-  bool closed = false;        // for the pairer: its end was seen
+  bool open = false;          // its end was not recorded
+  bool began_before = false;  // begin.time_ns is a bound; bytes and stream are unknown
+  bool closed = false;        // for the pairer: its end was recorded
 };
 
 struct RangeSpan {
@@ -44,11 +44,11 @@ struct RangeSpan {
   int64_t end_ns = 0;
   bool mark = false;
   bool open = false;
-  bool began_before = false;  // push.time_ns is a bound, the name is not known
+  bool began_before = false;  // push.time_ns is a bound; the name is unknown
 };
 
-// API calls. A thread's calls come out in the order of their begin, once its
-// outermost one has ended.
+// Pairs API calls. The calls of a thread are emitted in the order of their begin, once its
+// outermost call has ended.
 class ApiPairer {
  public:
   using Emit = std::function<void(const ApiSpan&)>;
@@ -56,26 +56,27 @@ class ApiPairer {
   explicit ApiPairer(Emit emit) : emit_(std::move(emit)) {}
 
   void Begin(const ApiBegin& event);
-  // since_ns: when the recording of its process began. false: no such call was begun,
-  // and none can have been before that.
+  // `since_ns` is when the recording of its process began. Returns false if no such call has begun,
+  // and none can have begun before that time.
   bool End(const ApiEnd& event, int64_t since_ns);
-  // A thread is seen from its first instruction on.
+  // The thread is recorded from its first instruction on.
   void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
-  // Of a process that was seen from its first instruction on, calls are seen only now.
+  // The calls of this process are recorded only from now on, although the process was recorded from
+  // its first instruction on.
   void SeenLate(uint32_t pid);
-  // A thread is gone: nothing more will end.
+  // The thread has ended: no more ends will follow.
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
-  // All threads of a process, which goes on as another program in its first one.
+  // Closes all threads of a process, which continues as another program in its first thread.
   void CloseProcess(uint32_t pid, int64_t now_ns);
   void CloseAll(int64_t now_ns);
-  // What is under way, as of now, as Close would give it; it stays.
+  // Emits what is in progress, as Close would do it now, without removing it.
   void Peek(int64_t now_ns, const Emit& emit) const;
 
  private:
   struct Thread {
     std::vector<ApiSpan> spans;  // begun since the outermost open call, in order
-    // Ids of a thread's calls rise: a call with a smaller one than all that were seen may have
-    // been begun before.
+    // Ids of a thread's calls increase: a call with a smaller id than all that were recorded may
+    // have begun before.
     uint64_t unseen_below = std::numeric_limits<uint64_t>::max();
   };
 
@@ -85,7 +86,7 @@ class ApiPairer {
   std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
 };
 
-// User ranges: nested within a thread, distinguished by depth.
+// Pairs user ranges, which are nested within a thread and identified by their depth.
 class RangePairer {
  public:
   using Emit = std::function<void(const RangeSpan&)>;
@@ -94,11 +95,11 @@ class RangePairer {
 
   // Also closes ranges that were left open at this depth or deeper.
   void Push(const RangePush& event);
-  // As ApiPairer::End.
+  // Like ApiPairer::End.
   bool Pop(const RangePop& event, int64_t since_ns);
   void Mark(const RangePush& event);
-  // A thread is seen from its first instruction on; the first one of a forked process
-  // has the ranges of its parent's, and is none.
+  // The thread is recorded from its first instruction on. This must not be called for the first
+  // thread of a forked process, which inherits the ranges of its parent.
   void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
   void SeenLate(uint32_t pid);
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
@@ -109,7 +110,7 @@ class RangePairer {
  private:
   struct Thread {
     std::vector<RangePush> stack;
-    // Ranges of a smaller depth may have been begun before.
+    // Ranges of a smaller depth may have begun before.
     uint32_t unseen_below = std::numeric_limits<uint32_t>::max();
   };
 

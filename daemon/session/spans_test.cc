@@ -59,7 +59,7 @@ TEST_CASE("threads do not mix") {
 
 TEST_CASE("an end without a begin is reported") {
   Api api;
-  api.pairer.Born(1, 1);  // nothing was under way before
+  api.pairer.Born(1, 1);  // nothing was in progress before
   CHECK_FALSE(api.pairer.End(End(5, 1), kSince));
   api.pairer.Begin(Begin(10, 2));
   CHECK_FALSE(api.pairer.End(End(11, 3), kSince));
@@ -73,10 +73,10 @@ TEST_CASE("calls that were under way when the recording began are known to be so
   end.name = 9;
   api.pairer.Begin(Begin(10, 7));
   CHECK(api.pairer.End(End(20, 7), kSince));
-  CHECK(api.pairer.End(end, kSince));               // it is around the first
-  CHECK(api.pairer.End(End(40, 5), kSince));        // and in another one
-  CHECK_FALSE(api.pairer.End(end, kSince));         // but ends once
-  CHECK_FALSE(api.pairer.End(End(50, 8), kSince));  // ids rise: this one was begun after
+  CHECK(api.pairer.End(end, kSince));               // contains the first one
+  CHECK(api.pairer.End(End(40, 5), kSince));        // and is in another one
+  CHECK_FALSE(api.pairer.End(end, kSince));         // but ends only once
+  CHECK_FALSE(api.pairer.End(End(50, 8), kSince));  // ids increase: this one began later
   REQUIRE(api.spans.size() == 3);
   CHECK_FALSE(api.spans[0].began_before);
   CHECK(api.spans[1].began_before);
@@ -110,7 +110,7 @@ TEST_CASE("each thread has its own past") {
   CHECK(api.pairer.End(End(12, 7, 2), kSince));
   CHECK_FALSE(api.pairer.End(End(13, 3, 1), kSince));
   api.pairer.Close(1, 2, 14);
-  api.pairer.Born(1, 2);  // a new thread with the number of the old one
+  api.pairer.Born(1, 2);  // a new thread with the old one's id
   CHECK_FALSE(api.pairer.End(End(15, 1, 2), kSince));
 }
 

@@ -38,7 +38,7 @@ void Triggers::OnRangeEnd(uint32_t name, int64_t duration_ns) {
 
 void Triggers::Fire(size_t rule, int64_t duration_ns) {
   ++fired_;
-  if (last_) return;  // only the first since then is reported
+  if (last_) return;  // only the first one since the last Take() is reported
   last_ = rules_[rule].rule.text;
   if (duration_ns >= 0) *last_ += " (" + std::to_string(duration_ns / 1000) + " us)";
 }
