@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hostile process's segment: any header, any rings, changed between any two drains.
-// The reader must stay inside the memory, end, and count what it takes.
+// A hostile process's segment: any header and any rings, changed between any two drains. The reader
+// must stay inside the memory, terminate, and count what it reads.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -36,7 +36,7 @@ struct Sink : daemon::RingSink {
   uint64_t events = 0, taken = 0, lost = 0, sum = 0;
 };
 
-// Bytes of the input, zeros when it has ended.
+// Bytes of the input, followed by zeros.
 struct Input {
   const uint8_t* data;
   size_t bytes;
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const ring::Layout layout = {static_cast<uint32_t>(input.Take(1) % 4),
                                static_cast<uint32_t>(input.Take(1) % 3 + 1),
                                static_cast<uint32_t>(input.Take(1) % 3 + ring::kMinSlotBits)};
-  // Of exactly this size, so that the address sanitizer sees a step too far.
+  // Allocated with exactly this size, so that the address sanitizer detects accesses past the end.
   const std::unique_ptr<char, decltype(&free)> memory(
       static_cast<char*>(aligned_alloc(ring::kPageBytes, layout.bytes())), free);
   std::memset(memory.get(), 0, layout.bytes());
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   header->names = layout.names;
   header->threads = layout.threads;
   header->slot_bits = layout.slot_bits;
-  // One in eight lies about itself.
+  // The header of one in eight is wrong.
   if (input.Take(1) % 8 == 0) {
     std::memcpy(memory.get() + input.Take(1) % 64, data, bytes < 4 ? bytes : 4);
   }
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     const uint64_t what = input.Take(1);
     ring::ThreadRing& ring = rings[what / 16 % layout.threads];
     switch (what % 16) {
-      case 0:  // anywhere in the memory, by anyone
+      case 0:  // at any place in the memory, by any writer
       case 1: {
         const uint64_t at = input.Take(4) % (layout.bytes() - 8);
         const uint64_t value = input.Take(8);
@@ -108,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
         if (reader.Read(limit, &sink) > layout.threads * layout.slots()) abort();
         break;
       }
-      default: {  // an event, nearly right
+      default: {  // an almost valid event
         const auto count = 1 + input.Take(1) % ring::kMaxSlots;
         ring::Slot slots[ring::kMaxSlots];
         for (ring::Slot& slot : slots) {

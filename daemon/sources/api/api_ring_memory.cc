@@ -22,11 +22,11 @@
 namespace acceltrace::daemon {
 namespace {
 
-// What the kernel calls the file behind an anonymous shared mapping. Other memory without a path
+// The kernel's name of the file that holds an anonymous shared mapping. Other memory without a path
 // (memfd_create, System V) has other names.
 constexpr char kLink[] = "/dev/zero (deleted)";
-constexpr size_t kMaxLines = 65536;    // looked at of a process's mappings
-constexpr size_t kMaxCandidates = 64;  // opened of them
+constexpr size_t kMaxLines = 65536;    // mappings that are read per process
+constexpr size_t kMaxCandidates = 64;  // of them, those that are opened
 
 std::string ProcPath(uint32_t pid, const char* rest) {
   return "/proc/" + std::to_string(pid) + rest;
@@ -46,12 +46,12 @@ bool PlaceIsSane(const SegmentPlace& place) {
 }
 
 struct Place {
-  UniqueFd path;  // names the file, and has not opened it
+  UniqueFd path;  // O_PATH: refers to the file without opening it
   struct statx status = {};
 };
 
-// What is mapped there, without a question to whoever provides the file: to open a device or a
-// pipe, or to ask the server of a file system, would be the process's trap.
+// Finds what is mapped there without involving the provider of the file: opening a device or a
+// pipe, or calling the server of a file system, could be a trap of the process.
 Result<Place> Find(uint32_t pid, const SegmentPlace& place) {
   Place found;
   found.path = UniqueFd(open(LinkPath(pid, place).c_str(), O_PATH | O_CLOEXEC));
@@ -69,7 +69,8 @@ Result<Place> Find(uint32_t pid, const SegmentPlace& place) {
   return found;
 }
 
-// Where the kernel keeps what is mapped shared and anonymous, seen by a mapping of our own.
+// Finds the file system in which the kernel keeps shared anonymous mappings, by a mapping of our
+// own.
 Result<Place> FindOurs() {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* address = mmap(nullptr, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -78,7 +79,7 @@ Result<Place> FindOurs() {
   return Find(static_cast<uint32_t>(getpid()), {reinterpret_cast<uintptr_t>(address), page});
 }
 
-// A name alone proves nothing: a file that was called so and deleted has it, too.
+// The name alone proves nothing: a deleted file with that name has it, too.
 bool IsAnonymous(const Place& found, const Place& ours, const std::string& again) {
   char target[sizeof(kLink) + 1] = {};
   const ssize_t length = readlink(again.c_str(), target, sizeof(target));
@@ -88,8 +89,8 @@ bool IsAnonymous(const Place& found, const Place& ours, const std::string& again
          std::string_view(target, static_cast<size_t>(length)) == kLink;
 }
 
-// The file that is mapped from the place's first byte to its last. It has no descriptor in the
-// process: nobody can shrink it, so that a read never faults, or take a lease or a lock on it.
+// Opens the file that is mapped to the whole of the place. The process has no descriptor of it, so
+// it cannot be shrunk (a read never faults), and no lease or lock can be taken on it.
 Result<UniqueFd> OpenShared(uint32_t pid, const SegmentPlace& place) {
   if (!PlaceIsSane(place)) return Status::Error("its rings have an impossible place or size");
   const auto found = Find(pid, place);
@@ -100,7 +101,7 @@ Result<UniqueFd> OpenShared(uint32_t pid, const SegmentPlace& place) {
   if (!IsAnonymous(found.value(), ours.value(), again)) {
     return Status::Error("its rings are not anonymous shared memory");
   }
-  // A mapping may have been cut or have grown since it was made.
+  // The mapping may have been shrunk or grown since it was created.
   if (found.value().status.stx_size != place.bytes) {
     return Status::Error("its rings have another size than it says");
   }
@@ -122,7 +123,7 @@ Result<SegmentMemory> TakeSegmentMemory(uint32_t pid, const UniqueFd& pidfd,
                                         const SegmentPlace& place) {
   auto file = OpenShared(pid, place);
   if (!file.ok()) return file.status();
-  // Its number was not given to another process before the file was opened.
+  // Ensures that the pid was not reused by another process before the file was opened.
   pollfd exited = {pidfd.get(), POLLIN, 0};
   if (poll(&exited, 1, 0) != 0) return Status::Error("it has exited");
   SegmentMemory memory;
@@ -167,7 +168,7 @@ int64_t MonotonicOffsetNs(uint32_t pid) {
     }
     return 0;
   };
-  // Both count from the machine's own clock.
+  // Both are relative to the machine's clock.
   return offset(ProcPath(pid, "/timens_offsets")) - offset("/proc/self/timens_offsets");
 }
 

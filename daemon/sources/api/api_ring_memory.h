@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Taking a traced process's segment of rings: its memory, and the right to read it
-// alone.
+// Maps a traced process's segment of rings, with the exclusive right to read it.
 #ifndef DAEMON_SOURCES_API_API_RING_MEMORY_H_
 #define DAEMON_SOURCES_API_API_RING_MEMORY_H_
 
@@ -13,29 +12,29 @@
 
 namespace acceltrace::daemon {
 
-// What a process says of a segment of its own.
+// The place of a segment, as the process reports it.
 struct SegmentPlace {
-  uint64_t address = 0, bytes = 0;  // address 0: there is none, bytes is an errno
+  uint64_t address = 0, bytes = 0;  // if address is 0, there is no segment, and bytes is an errno
 };
 
 struct SegmentMemory {
   Mapping mapping;
-  UniqueFd lock;  // held by one tracer at a time; the kernel lets go when it dies
+  UniqueFd lock;  // held by one tracer at a time; released by the kernel if it dies
 };
 
-// The memory there, of the process that pidfd and its number name. Refused unless reading it can
-// never fault or block: an anonymous shared mapping, whole, of a sane size, which no other tracer
-// reads.
+// Maps the memory at that place in the process that `pidfd` and `pid` refer to. Fails unless
+// reading it can never fault or block: it must be a whole anonymous shared mapping of a plausible
+// size that no other tracer reads.
 Result<SegmentMemory> TakeSegmentMemory(uint32_t pid, const UniqueFd& pidfd,
                                         const SegmentPlace& place);
 
-// Segments that the process has made, by address; bounded.
+// Returns the segments that the process has made, by address; their number is bounded.
 std::vector<SegmentPlace> FindSegments(uint32_t pid);
 
-// What the process's CLOCK_MONOTONIC is ahead of ours (time namespaces).
+// Returns how far the process's CLOCK_MONOTONIC is ahead of ours (time namespaces).
 int64_t MonotonicOffsetNs(uint32_t pid);
 
-// The process's number as it sees itself, 0 = cannot be read.
+// Returns the process's pid in its own namespace, or 0 if it cannot be read.
 uint32_t InnermostPid(uint32_t pid);
 
 }  // namespace acceltrace::daemon

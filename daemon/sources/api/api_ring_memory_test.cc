@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process may say of its rings' memory, and do to it before and after.
+// What a process may report about its rings' memory, and do to it before and after.
 #include "daemon/sources/api/api_ring_memory.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ char* Map(int flags = MAP_SHARED | MAP_ANONYMOUS, int fd = -1, size_t bytes = kB
   return static_cast<char*>(address);
 }
 
-// Empty when it was taken, else why not.
+// Returns an empty string if it was taken, otherwise the reason.
 std::string Refusal(const SegmentPlace& place, uint32_t pid = Self()) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const auto taken = TakeSegmentMemory(pid, pidfd, place);
@@ -72,7 +72,7 @@ TEST_CASE("a segment is taken by one tracer at a time, and again once that lets 
     REQUIRE(ours[5 * kPage] == 'x');
     ours[0] = 'y';
     REQUIRE(memory[0] == 'y');
-    // Announced twice, or to two daemons.
+    // It was announced twice, or to two daemons.
     CHECK(Has(Refusal(At(memory)), "another recording"));
   }
   CHECK(Refusal(At(memory)).empty());
@@ -90,7 +90,7 @@ TEST_CASE("what is not one anonymous shared mapping, whole, is refused") {
   CHECK(Has(Refusal(At(memory, kBytes - kPage)), "not one mapping"));
   CHECK(Has(Refusal(At(memory + kPage, kBytes - kPage)), "not one mapping"));
 
-  // Split by its rights, and cut at either end.
+  // The mapping is split by permissions, and shrunk at either end.
   REQUIRE(mprotect(memory + 4 * kPage, kPage, PROT_READ) == 0);
   CHECK(Has(Refusal(At(memory)), "not one mapping"));
   REQUIRE(mprotect(memory + 4 * kPage, kPage, PROT_READ | PROT_WRITE) == 0);
@@ -101,7 +101,7 @@ TEST_CASE("what is not one anonymous shared mapping, whole, is refused") {
   CHECK(Has(Refusal(At(memory + kPage, kBytes - 2 * kPage)), "another size"));
   munmap(memory, kBytes);
 
-  // Grown beyond its file, where a read would be fatal.
+  // The mapping has grown beyond its file, where a read would be fatal.
   memory = Map();
   void* grown = mremap(memory, kBytes, 2 * kBytes, MREMAP_MAYMOVE);
   REQUIRE(grown != MAP_FAILED);
@@ -138,7 +138,7 @@ TEST_CASE("a deleted file that is called as the kernel calls anonymous memory is
   const pid_t child = fork();
   if (child == 0) {
     SegmentPlace place;
-    // In a mount that is in no tree any more, so that its paths begin at its own root.
+    // The file is in a detached mount, so that its paths begin at the mount's own root.
     if (unshare(CLONE_NEWNS) == 0 && mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
         mount("none", "/mnt", "tmpfs", 0, nullptr) == 0 && mkdir("/mnt/dev", 0755) == 0) {
       const int file = open("/mnt/dev/zero", O_RDWR | O_CREAT | O_CLOEXEC, 0777);
@@ -220,7 +220,7 @@ TEST_CASE("a process that has exited has no rings") {
   REQUIRE(waitpid(child, nullptr, 0) == child);
   const auto taken = TakeSegmentMemory(static_cast<uint32_t>(child), pidfd, At(memory));
   CHECK_FALSE(taken.ok());
-  // Its number is another process's now: ours.
+  // Its pid is now that of another process: this one.
   const auto reused = TakeSegmentMemory(Self(), pidfd, At(memory));
   CHECK_FALSE(reused.ok());
   CHECK(FindSegments(static_cast<uint32_t>(child)).empty());

@@ -19,17 +19,17 @@ namespace {
 using ring::Kind;
 using ring::Slot;
 
-// One KiB: memcpy of more falls back to an instruction that moves byte by byte in some emulators.
+// One KiB: a larger memcpy uses an instruction that copies byte by byte in some emulators.
 constexpr size_t kChunkSlots = 32;
-// By a system call, which costs as much as some ten events.
+// Copied by a system call, which costs as much as about ten events.
 constexpr size_t kFileChunkSlots = 128;
 
 // Reading the clock alone takes a thread longer than this, and a dropped event has a stamp.
 constexpr int64_t kLeastEventNs = 4;
-// Somebody who writes garbage once does so again, and each event of it takes time from others.
+// A process that writes one invalid event is likely to write more, and each takes time from others.
 constexpr uint32_t kMaxBadAtOnce = 64;
 
-// Whether a thread can have written so many events between two moments.
+// Returns whether a thread can have written this many events between the two times.
 bool Possible(uint64_t events, int64_t from_ns, int64_t to_ns) {
   return events <= static_cast<uint64_t>(std::max<int64_t>(to_ns - from_ns, 0) / kLeastEventNs);
 }
@@ -39,7 +39,7 @@ bool Possible(uint64_t events, int64_t from_ns, int64_t to_ns) {
 Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes, int64_t since_ns, int file) {
   if (bytes < ring::kPageBytes) return Status::Error("too small for a segment of rings");
   ring::SegmentHeader* shared = static_cast<ring::SegmentHeader*>(memory);
-  // Each field once.
+  // Reads each field only once.
   const auto load = [](const auto& field) { return __atomic_load_n(&field, __ATOMIC_ACQUIRE); };
   if (load(shared->magic) != ring::kMagic) return Status::Error("no segment of rings");
   const uint32_t version = load(shared->version);
@@ -74,7 +74,7 @@ Result<SegmentReader> SegmentReader::Open(void* memory, size_t bytes, int64_t si
   }
   reader.rings_.resize(reader.layout_.threads);
   for (uint32_t i = 0; i < reader.layout_.threads; ++i) {
-    // A reader before this one may have left it somewhere.
+    // A previous reader may have left it anywhere.
     reader.rings_[i].tail = reader.rings_[i].limit =
         reader.shared(i)->tail.load(std::memory_order_relaxed);
     reader.rings_[i].counted_ns = since_ns;
@@ -106,13 +106,13 @@ uint32_t SegmentReader::Look() {
   for (size_t i = 0; i < rings_.size(); ++i) {
     Ring& ring = rings_[i];
     ring::ThreadRing* from = shared(i);
-    // In this order: a closed ring's head does not move.
+    // The order matters: the head of a closed ring does not move.
     ring.closed = from->state.load(std::memory_order_acquire) ==
                   static_cast<uint32_t>(ring::RingState::kClosed);
     const uint64_t head = from->head.load(std::memory_order_acquire);
     ring.bad = 0;
     if (head != ring.limit) {
-      // It only ever goes forward, and not past what was read by more than a ring.
+      // It only increases, and by at most one ring beyond what was read.
       if (head - ring.tail > layout_.slots() || head - ring.limit > layout_.slots()) {
         Damaged("a ring's head is where it cannot be");
         ring.tail = ring.mark = head;
@@ -140,14 +140,14 @@ uint32_t SegmentReader::Filling() const {
   for (size_t i = 0; i < layout_.threads; ++i) {
     const uint64_t tail = shared(i)->tail.load(std::memory_order_relaxed);
     const uint64_t used = shared(i)->head.load(std::memory_order_relaxed) - tail;
-    if (used <= layout_.slots()) most = std::max(most, used);  // else Look will say so
+    if (used <= layout_.slots()) most = std::max(most, used);  // Look reports other values
   }
   return static_cast<uint32_t>(most * 1000 >> layout_.slot_bits);
 }
 
 size_t SegmentReader::Read(size_t max_slots, RingSink* sink) {
   size_t taken = 0;
-  // Not always from the first on: a flood in one must not starve the others.
+  // Starts with a different ring each time, so that a flood in one does not starve the others.
   for (size_t i = 0; i < rings_.size() && sink->MayGoOn(); ++i) {
     const size_t index = (next_ring_ + i) % rings_.size();
     taken += ReadRing(index, max_slots - taken, sink);
@@ -160,7 +160,7 @@ size_t SegmentReader::Read(size_t max_slots, RingSink* sink) {
   return taken;
 }
 
-// False: the kernel does not read it, so it is not there.
+// Returns false if the kernel cannot read it, so that it does not exist.
 bool SegmentReader::CopySlots(size_t index, uint64_t at, size_t count, Slot* slots) const {
   const size_t ring_at = layout_.slots_at() + index * layout_.ring_bytes();
   const size_t begin = at & (layout_.slots() - 1);
@@ -193,7 +193,7 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
         break;
       }
       size_t used = 0;
-      // An event at the chunk's end may go on in the next one.
+      // An event at the chunk's end may continue in the next chunk.
       const bool last = available == ring.limit - ring.tail;
       while (used < available && (last || available - used >= ring::kMaxSlots)) {
         const Slot* at = chunk + used;
@@ -210,11 +210,12 @@ size_t SegmentReader::ReadRing(size_t index, size_t max_slots, RingSink* sink) {
       ring.tail += used;
       read += used;
       if (ring.bad >= kMaxBadAtOnce && ring.tail != ring.limit) {
-        // How much more there is of it has the same word as the rest: it is one bad thing.
+        // The number of remaining slots is as unreliable as the rest, so this counts as one bad
+        // event.
         ++counts_.bad;
         ring.tail = ring.limit;
       }
-      // Whoever goes on writing has its room back at once.
+      // Makes the space available to the writer at once.
       from->tail.store(ring.tail, std::memory_order_release);
       GiveWay();
     }
@@ -284,15 +285,15 @@ size_t SegmentReader::TakeEvent(const Slot* slots, size_t available, uint32_t ti
   return used;
 }
 
-// A count is the process's word: believed only if so many events can have been written since it was
-// looked at last. What is not believed is added to nothing; from there on it counts anew.
+// The process's count is not trusted: it is accepted only if this many events can have been written
+// since the last look. Otherwise it is ignored, and counting restarts from there.
 void SegmentReader::TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sink) {
   const uint64_t dropped = from->dropped.load(std::memory_order_acquire);
   const int64_t before_ns = std::exchange(ring->counted_ns, looked_ns_);
   if (dropped == ring->dropped) return;
   const uint64_t first = from->drop_first.load(std::memory_order_relaxed);
   const uint64_t last = from->drop_last.load(std::memory_order_relaxed);
-  const uint64_t more = dropped - ring->dropped;  // huge if it went back
+  const uint64_t more = dropped - ring->dropped;  // huge if the count decreased
   if (Possible(more, before_ns, MonotonicNs())) {
     counts_.lost += more;
     sink->OnRingLoss(more, first, last);
@@ -303,7 +304,7 @@ void SegmentReader::TakeLosses(Ring* ring, ring::ThreadRing* from, RingSink* sin
   from->dropped_seen.store(dropped, std::memory_order_release);
 }
 
-// Likewise, of all the threads that the kernel can have let run at a time.
+// The same for all threads that the kernel can have run at the same time.
 void SegmentReader::TakeUnclaimed(RingSink* sink) {
   const uint64_t unclaimed = header()->unclaimed.load(std::memory_order_acquire);
   const int64_t before_ns = std::exchange(unclaimed_ns_, looked_ns_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads one segment of a process's API rings (libtrace/ring/format.h). Everything in
-// it is the traced process's word: each event is copied, then checked, and the work
-// of a call is bounded. Knows nothing of processes or files.
+// Reads one segment of a process's API rings (libtrace/ring/format.h). Its contents are not
+// trusted: each event is copied, then checked, and the work of a call is bounded. Knows nothing
+// about processes or files.
 #ifndef DAEMON_SOURCES_API_API_RING_READER_H_
 #define DAEMON_SOURCES_API_API_RING_READER_H_
 
@@ -16,27 +16,27 @@
 
 namespace acceltrace::daemon {
 
-// What a thread wrote, in its order. Names are indexes of SegmentReader::names().
+// Receives the events of each thread in their order. Names are indexes of SegmentReader::names().
 class RingSink {
  public:
-  enum class Verdict { kTaken, kEarlier, kBad };  // kEarlier: not of this recording
+  enum class Verdict { kTaken, kEarlier, kBad };  // kEarlier: before this recording
 
   virtual ~RingSink() = default;
-  // slot: a copy; its kind and its name are checked, its stamp is not.
+  // `slot` is a copy; its kind and its name have been checked, but not its stamp.
   virtual Verdict OnRingCall(uint32_t tid, const ring::Slot& slot) = 0;
   virtual Verdict OnRingText(uint32_t tid, const ring::Slot& slot, std::string_view text) = 0;
-  // A call and nothing inside, both ends checked likewise: most calls are so. false: not taken,
-  // OnRingCall is given one after the other.
+  // A call without nested events, which is the most frequent case; both ends have been checked
+  // likewise. If this returns false, OnRingCall is called for begin and end instead.
   virtual bool OnRingPair(uint32_t tid, const ring::Slot& begin, const ring::Slot& end) {
     static_cast<void>(tid), static_cast<void>(begin), static_cast<void>(end);
     return false;
   }
-  // A thread took so long, by its stamps, to set its ring up in the middle of a call.
+  // The ticks that a thread took to set up its ring in the middle of a call.
   virtual void OnRingSetUp(uint64_t stamps) { static_cast<void>(stamps); }
-  // dropped events: how many since the last time, and their stamps.
+  // `count` events were dropped since the last time, with stamps from `first` to `last`.
   virtual void OnRingLoss(uint64_t count, uint64_t first, uint64_t last) = 0;
-  // Asked after each text, which may cost much more than a call: false ends Read, and what remains
-  // stays.
+  // Called after each text, which may take much longer than a call. If this returns false, Read
+  // ends early and leaves the rest in the ring.
   virtual bool MayGoOn() const { return true; }
 };
 
@@ -46,10 +46,10 @@ class SegmentReader {
     uint64_t out = 0, lost = 0, bad = 0;
   };
 
-  // memory: of `bytes`, mapped for reading and writing as long as this lives. since_ns: nothing in
-  // it was written before. file: the same memory, or negative; slots are then read by it, since a
-  // page that nobody has written would otherwise be made by the reader, at the reader's expense.
-  // Errors: it is no segment of this version.
+  // `memory` has `bytes` bytes, mapped for reading and writing for the reader's lifetime. Nothing
+  // in it was written before since_ns. If `file` is not negative, it is the same memory, and slots
+  // are read from it: reading an untouched page through the mapping would allocate it, charged to
+  // the reader. Fails if it is no segment of this version.
   static Result<SegmentReader> Open(void* memory, size_t bytes, int64_t since_ns, int file);
 
   const std::vector<std::string>& names() const { return names_; }
@@ -58,40 +58,41 @@ class SegmentReader {
   ring::StampClock clock() const { return clock_; }
   bool late() const { return late_; }  // calls were made before, while it was not recorded
 
-  // What was written and lost so far is nobody's: this reader came later.
+  // Skips what was written and lost so far, before this reader came.
   void SkipBacklog();
 
-  // Notes how far the rings are filled; Read goes no further. Each published event
-  // has a stamp from before this. Returns the fullest ring's filling, in permille.
+  // Takes the current fill levels of the rings, which Read does not exceed. Each published event
+  // has a stamp from before this call. Returns the fill level of the fullest ring, in permille.
   uint32_t Look();
 
-  // Notes what was written by the last Look(); and whether Read() has taken it since.
+  // Mark() stores what was written by the last Look(); PassedMark() returns true once Read() has
+  // read all of that.
   void Mark();
   bool PassedMark() const;
 
-  // How full the fullest ring is now, in permille; from any thread.
+  // The current fill level of the fullest ring, in permille. May be called from any thread.
   uint32_t Filling() const;
 
-  // Hands over max_slots, or as many more as are read at a time, and what remains stays. Returns
-  // the slots taken.
+  // Passes on about max_slots slots; it can be one batch more. The rest stays in the ring. Returns
+  // the number of slots read.
   size_t Read(size_t max_slots, RingSink* sink);
 
-  // What was written by the last Look() and not read counts as lost, a slot as an event.
+  // Counts what was written by the last Look() and not read as lost, each slot as an event.
   void GiveUp(RingSink* sink);
 
-  // Announces to the process who reads, and wakes it.
+  // Tells the process who reads, and wakes it.
   void Answer(ring::Reader reader);
 
   const Counts& counts() const { return counts_; }
-  // What is wrong with the rings themselves, first one; empty = nothing.
+  // The first error found in the rings themselves, or empty.
   const std::string& damage() const { return damage_; }
 
  private:
   struct Ring {
     uint64_t tail = 0, limit = 0, mark = 0;
     uint64_t dropped = 0;
-    int64_t counted_ns = 0;  // no drop that is in `dropped` came later
-    uint32_t bad = 0;        // events since the last Look()
+    int64_t counted_ns = 0;  // all counted drops came before this
+    uint32_t bad = 0;        // bad events since the last Look()
     bool closed = false;
   };
 
@@ -119,7 +120,7 @@ class SegmentReader {
   std::vector<Ring> rings_;
   size_t next_ring_ = 0;
   uint64_t unclaimed_ = 0;
-  int64_t unclaimed_ns_ = 0;  // as Ring::counted_ns
+  int64_t unclaimed_ns_ = 0;  // like Ring::counted_ns
   int64_t looked_ns_ = 0;     // before the last Look() read anything
   Counts counts_;
   std::string damage_;

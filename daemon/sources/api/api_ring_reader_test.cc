@@ -36,7 +36,7 @@ struct Sink : RingSink {
   std::vector<std::string> texts;
 };
 
-// A process's segment, with whatever it says.
+// The segment of a process that may write anything to it.
 struct Segment {
   Segment() : file(memfd_create("segment", MFD_CLOEXEC)) {
     REQUIRE(ftruncate(file.get(), static_cast<off_t>(kLayout.bytes())) == 0);
@@ -80,9 +80,9 @@ struct Segment {
   Mapping mapping;
 };
 
-// As the daemon does it.
+// Drains like the daemon.
 size_t Drain(SegmentReader* reader, Sink* sink, size_t most = SIZE_MAX) {
-  usleep(1000);  // time for some drops to be possible
+  usleep(1000);  // long enough for some drops to be plausible
   reader->Look();
   return reader->Read(most, sink);
 }
@@ -97,14 +97,14 @@ TEST_CASE("a count of drops is believed as far as there was time for them") {
   CHECK(sink.lost == 15);
   CHECK(reader.counts().bad == 0);
 
-  // As many in one look as no thread can have had since the machine was started.
+  // No thread can have dropped this many between two looks.
   segment.ring(0)->dropped = uint64_t{1} << 63;
   Drain(&reader, &sink);
   CHECK(reader.counts().bad == 1);
   segment.header()->unclaimed = uint64_t{1} << 62;
   Drain(&reader, &sink);
   CHECK(reader.counts().bad == 2);
-  // Back, and around.
+  // The count decreases, and wraps around.
   segment.ring(0)->dropped = 3;
   segment.header()->unclaimed = 0;
   Drain(&reader, &sink);
@@ -112,7 +112,7 @@ TEST_CASE("a count of drops is believed as far as there was time for them") {
   CHECK(reader.damage() ==
         "a ring counts more drops than its thread can have had, or fewer than before");
 
-  // A count that was not believed is where the next one begins.
+  // The next count is relative to the one that was refused.
   segment.ring(0)->dropped = 7;
   Drain(&reader, &sink);
   CHECK(sink.lost == 19);
@@ -140,7 +140,7 @@ TEST_CASE("a head that goes back is bad, and holds up no mark") {
   reader.Look();
   reader.Mark();
   const size_t taken = reader.Read(1, &sink);
-  REQUIRE(taken < 200);  // some at a time
+  REQUIRE(taken < 200);  // limited per call
   segment.ring(0)->head = 200;
   Drain(&reader, &sink);
   CHECK(reader.counts().bad == 1);
@@ -152,13 +152,13 @@ TEST_CASE("of a ring full of garbage some is looked at, and the next one is read
   const Segment segment;
   SegmentReader reader = segment.Open();
   Sink sink;
-  segment.ring(0)->head = kLayout.slots();  // never written
+  segment.ring(0)->head = kLayout.slots();  // slots that were never written
   segment.Call(1);
   Drain(&reader, &sink);
   CHECK(sink.calls == 1);
   CHECK(reader.counts().bad == 64 + 1);
   CHECK(reader.counts().lost == 0);
-  // It goes on where the writer does.
+  // It continues where the writer does.
   segment.Call(0);
   Drain(&reader, &sink);
   CHECK(sink.calls == 2);
@@ -194,7 +194,7 @@ TEST_CASE("who has had its share of texts is read on later, others in between") 
   CHECK(sink.texts == std::vector<std::string>{"a", "b", "z", "c"});
   CHECK(reader.counts().lost == 0);
 
-  // At the end of its process nothing waits any longer.
+  // At the end of its process, nothing is delayed any more.
   sink.texts_left = 0;
   reader.GiveUp(&sink);
   CHECK(reader.counts().lost == 1);

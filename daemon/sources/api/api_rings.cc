@@ -25,27 +25,28 @@ static_assert(ACT_ANSWER_SIGNAL == ring::kAnswerSignal);
 
 constexpr char kHopName[] = "api-ring";
 constexpr size_t kMaxProcesses = 4096;
-constexpr size_t kMaxThreads = 1 << 16;             // remembered of a process
+constexpr size_t kMaxThreads = 1 << 16;             // remembered per process
 constexpr uint64_t kMaxBytes = uint64_t{32} << 30;  // of address space; pages are the processes'
-constexpr double kMaxSetUpNs = 25e6;                // of a ring; the process's word
-constexpr int64_t kSlackNs = 10'000;                // that a converted stamp may be off
-constexpr int64_t kCheckNs = 500'000'000;           // for processes that died unseen
-// Some 100 microseconds of work. Then the other sources have their turn: while calls come as fast
+constexpr double kMaxSetUpNs = 25e6;                // per ring, as this is reported by the process
+constexpr int64_t kSlackNs = 10'000;                // tolerance of a converted stamp
+constexpr int64_t kCheckNs = 500'000'000;           // checks for processes whose end was missed
+// About 100 microseconds of work, before the other sources are drained: while calls arrive as fast
 // as they are read, a device's ring would fill.
 constexpr size_t kMaxSlotsPerDrain = 1 << 12;
-// Read at the end of a process, before its calls are closed: all that the library's first segment
-// holds. And out of turn in all where threads end, which a process can have happen at any rate.
+// kMaxSlotsAtEnd is read at the end of a process, before its calls are closed: everything that the
+// library's first segment holds. kMaxEndsPerDrain limits this for all ending threads, as a process
+// can end threads at any rate.
 constexpr size_t kMaxSlotsAtEnd = 1 << 21;
 constexpr size_t kMaxEndsPerDrain = 1 << 18;
-// A text that nobody had before costs a hundred times as much as a call: it is kept, and written. A
-// process may have so many in a second, and so many at once; more of them wait in its rings.
+// A new text costs a hundred times as much as a call, as it is stored and written. The rate and the
+// burst of a process's new texts are limited; more of them wait in its rings.
 constexpr int64_t kFreshPerS = 50'000;
 constexpr int64_t kMostFresh = 16'384;
 constexpr int64_t kThreadIsFresh = 8;  // its name is read from /proc
 constexpr int64_t kNsPerS = 1'000'000'000;
-// Of announcements of a process that has rings: the library makes none.
+// Announcements by a process that already has rings: the library makes none.
 constexpr uint32_t kMostRefused = 2 * ring::kMaxSegments;
-constexpr uint32_t kMostDamageSaid = 16;  // processes
+constexpr uint32_t kMostDamageSaid = 16;  // the number of processes
 
 }  // namespace
 
@@ -54,7 +55,7 @@ struct ApiRings::Segment {
   SegmentReader reader;
 };
 
-// A process, and what its events become.
+// A process, and the state in which its events are handled.
 struct ApiRings::Process : RingSink {
   Process(uint32_t pid_in, ApiRings* rings_in, UniqueFd pidfd_in)
       : pid(pid_in), rings(rings_in), pidfd(std::move(pidfd_in)) {}
@@ -64,7 +65,7 @@ struct ApiRings::Process : RingSink {
                                            : static_cast<int64_t>(stamp) - offset_ns;
   }
 
-  // Of an event that was written in this recording, until now.
+  // Converts the stamp of an event that was written in this recording, until now.
   Verdict TimeOf(uint64_t stamp, int64_t* time_ns) {
     *time_ns = TimeNs(stamp);
     if (*time_ns > until_ns + kSlackNs) return Verdict::kBad;
@@ -72,7 +73,7 @@ struct ApiRings::Process : RingSink {
   }
 
   void Note(uint32_t tid) {
-    if (depth != nullptr && tid == last_tid) return;  // a ring may say 0, too
+    if (depth != nullptr && tid == last_tid) return;  // a ring's thread id may be 0, too
     last_tid = tid;
     rings->note_thread_(pid, tid);
     if (open.size() >= kMaxThreads) open.clear();
@@ -106,7 +107,7 @@ struct ApiRings::Process : RingSink {
     return Verdict::kTaken;
   }
 
-  // Needs no search for the begin that belongs to the end, where no other call is open.
+  // Avoids the search for the matching begin if no other call is open.
   bool OnRingPair(uint32_t tid, const Slot& begin, const Slot& end) override {
     int64_t begin_ns, end_ns;
     if (TimeOf(begin.stamp, &begin_ns) != Verdict::kTaken ||
@@ -133,7 +134,7 @@ struct ApiRings::Process : RingSink {
     Note(tid);
     ++rings->written_.texts;
     const uint32_t name = rings->handler_->Intern(text);
-    if (name > newest_name) {  // they are numbered as they come
+    if (name > newest_name) {  // ids are assigned in order
       newest_name = name;
       --fresh_left;
     }
@@ -163,7 +164,7 @@ struct ApiRings::Process : RingSink {
   }
 
   void OnRingSetUp(uint64_t stamps) override {
-    if (clock != ring::StampClock::kTsc) return;  // the writer counts TSC there, too
+    if (clock != ring::StampClock::kTsc) return;  // the writer counts TSC ticks there, too
     ++rings->written_.rings;
     rings->written_.rings_ns += std::min(rings->scale_.DurationNs(stamps), kMaxSetUpNs);
   }
@@ -185,7 +186,7 @@ struct ApiRings::Process : RingSink {
   int64_t since_ns = 0, until_ns = 0;
   uint32_t last_tid = 0;
   bool exiting = false;
-  std::unordered_map<uint32_t, uint32_t> open;  // calls that the handler has open, by thread
+  std::unordered_map<uint32_t, uint32_t> open;  // open calls in the handler, by thread
   uint32_t* depth = nullptr;                    // of last_tid
   std::vector<uint32_t> names;                  // string ids, by the library's numbers
   std::vector<Segment> segments;
@@ -193,7 +194,8 @@ struct ApiRings::Process : RingSink {
   uint32_t refused = 0;
   int64_t fresh_left = kMostFresh, refilled_ns = 0;
   std::atomic<bool> waits =
-      false;  // until it may have more texts: how full its rings are is no hurry
+      // True until it may have more new texts: its rings' fill levels are no reason to hurry.
+      false;
   uint32_t newest_name = 0;
 };
 
@@ -228,7 +230,7 @@ Result<bool> ApiRings::Take(uint32_t pid, const SegmentPlace& place) {
   if (process->segments.size() >= ring::kMaxSegments || process->refused >= kMostRefused) {
     return Status::Error("it has too many segments of rings");
   }
-  ++process->refused;  // unless it is taken
+  ++process->refused;  // undone if it is taken
   auto memory = TakeSegmentMemory(pid, process->pidfd, place);
   if (!memory.ok()) return memory.status();
   if (bytes_ + memory.value().mapping.bytes() > kMaxBytes) {
@@ -237,7 +239,7 @@ Result<bool> ApiRings::Take(uint32_t pid, const SegmentPlace& place) {
   auto reader = SegmentReader::Open(memory.value().mapping.get(), memory.value().mapping.bytes(),
                                     start_ns_, memory.value().lock.get());
   if (!reader.ok()) return reader.status();
-  // A forked child may have its parent's memory, too.
+  // A forked child may also have its parent's memory.
   if (reader.value().pid() != InnermostPid(pid)) {
     return Status::Error("the rings are another process's");
   }
@@ -278,7 +280,7 @@ bool ApiRings::Adopt(uint32_t pid) {
   return has(pid);
 }
 
-// Not always from the first segment on, as with rings.
+// Starts with a different segment each time, as for rings.
 size_t ApiRings::Read(Process* process, size_t max_slots) {
   size_t taken = 0;
   const size_t count = process->segments.size();
@@ -290,7 +292,7 @@ size_t ApiRings::Read(Process* process, size_t max_slots) {
   return taken;
 }
 
-// What the process has written by now, before an event that ends calls.
+// Reads what the process has written so far, before an event that ends calls.
 size_t ApiRings::DrainAtEnd(Process* process, size_t max_slots) {
   for (Segment& segment : process->segments) segment.reader.Look();
   AddStamp();
@@ -303,7 +305,7 @@ void ApiRings::Forget(uint32_t pid) {
   const auto found = processes_.find(pid);
   if (found == processes_.end()) return;
   Process* process = found->second.get();
-  process->fresh_left += kMostFresh;  // it has no other time to wait for
+  process->fresh_left += kMostFresh;  // it cannot wait any longer
   (void)DrainAtEnd(process, kMaxSlotsAtEnd);
   for (Segment& segment : process->segments) segment.reader.GiveUp(process);
   SayDamage(*process);
@@ -336,7 +338,7 @@ void ApiRings::OnExit(uint32_t pid, uint32_t tid) {
   if (pid == tid) process->exiting = true;
 }
 
-// Only once the kernel says so is nobody left who could write.
+// Only when the kernel says so is there no process that could write.
 void ApiRings::ForgetDead(int64_t now_ns) {
   const bool all = now_ns - last_check_ns_ >= kCheckNs;
   if (all) last_check_ns_ = now_ns;
@@ -365,7 +367,8 @@ void ApiRings::Release(Process* process, ring::Reader answer) {
   process->segments.clear();
 }
 
-// The recorder may be preempted with the lock held: it is not waited for, but must go on.
+// The recorder may be preempted while it holds the lock. This does not wait for it, but reports
+// full rings, so that it is scheduled.
 uint32_t ApiRings::Filling() const {
   constexpr uint32_t kFull = 1000;
   const std::unique_lock<std::mutex> lock(segments_mutex_, std::try_to_lock);
@@ -392,7 +395,7 @@ Pace ApiRings::Drain(int64_t now_ns) {
       if (process->MayGoOn()) pace.fill_permille = std::max(pace.fill_permille, fill_permille);
     }
   }
-  // After the look: no event that is read now has a later stamp.
+  // After Look(): no event that is read now has a later stamp.
   AddStamp();
   const int64_t until_ns = MonotonicNs();
   size_t rest = kMaxSlotsPerDrain;

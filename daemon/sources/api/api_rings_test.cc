@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes that write more than their share into their rings: this one, and a child of it.
+// Processes that write too much to their rings: this one, and a child.
 #include "daemon/sources/api/api_rings.h"
 
 #include <signal.h>
@@ -81,7 +81,7 @@ TEST_CASE("a process that makes up texts without end gets its share, and others 
 
   for (int round = 0; round < 2; ++round) {
     Write(own, ring::Kind::kApiBegin, 0, "");
-    // Until it says that there is nothing to be done at once.
+    // Drains until there is nothing more to do at once.
     for (int64_t now_ns = MonotonicNs(); rings.Drain(now_ns).next_ns == now_ns;) {
       now_ns = MonotonicNs();
     }
@@ -89,7 +89,7 @@ TEST_CASE("a process that makes up texts without end gets its share, and others 
     const auto elapsed_ns = static_cast<double>(MonotonicNs() - begin_ns);
     CHECK(handler.op_names.size() <= 16'384 + 1 + static_cast<size_t>(elapsed_ns * 50'000 / 1e9));
   }
-  // How full the rings of one that has to wait are makes nobody hurry.
+  // The fill level of rings that have to wait does not count.
   if (handler.op_names.size() < kTexts) CHECK(rings.Filling() == 0);
 
   kill(child, SIGKILL);
@@ -114,7 +114,7 @@ TEST_CASE("a ring of no thread is one like others") {
     Write(segment, ring::Kind::kApiBegin, 0, "");
     rings.Drain(MonotonicNs());
     CHECK(handler.begins.size() == calls);
-    rings.OnExit(pid, 0);  // what was remembered of it is gone
+    rings.OnExit(pid, 0);  // forgets its open calls
   }
   rings.Stop();
   CHECK(handler.hops.back().out == 2);

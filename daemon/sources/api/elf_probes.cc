@@ -27,7 +27,7 @@ bool ReadAt(int fd, uint64_t offset, void* into, size_t bytes) {
          pread(fd, into, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
 }
 
-// The bytes of the probes' notes.
+// Returns the bytes of the probes' notes.
 std::string Notes(int fd) {
   Elf64_Ehdr header;
   if (!ReadAt(fd, 0, &header, sizeof(header)) ||
@@ -69,7 +69,7 @@ std::set<std::string> ElfProbes(const std::string& file, const std::string& prov
     const size_t before = sizeof(note) + Aligned(note.n_namesz);
     const size_t whole = before + Aligned(note.n_descsz);
     if (whole > rest.size()) break;
-    // Three addresses, then the provider, the probe and its arguments, each ended by a 0.
+    // Three addresses, followed by the provider, the probe and its arguments as C strings.
     const std::string_view text =
         rest.substr(before, note.n_descsz).substr(std::min<size_t>(24, note.n_descsz));
     const size_t end = text.find('\0');

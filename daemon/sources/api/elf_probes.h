@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USDT probes that a file declares. The file may be
-// anybody's: nothing in it is believed.
+// Reads the USDT probes that a file declares. The file is not trusted.
 #ifndef DAEMON_SOURCES_API_ELF_PROBES_H_
 #define DAEMON_SOURCES_API_ELF_PROBES_H_
 
@@ -10,7 +9,7 @@
 
 namespace acceltrace::daemon {
 
-// Names of `provider`'s probes; none if it is no ELF file, or a damaged one.
+// Returns the names of `provider`'s probes; empty if the file is not an ELF file or is damaged.
 std::set<std::string> ElfProbes(const std::string& file, const std::string& provider);
 
 }  // namespace acceltrace::daemon

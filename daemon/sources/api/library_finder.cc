@@ -19,17 +19,17 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr size_t kMaxLines = 65536;
-constexpr size_t kMaxFiles = 1024;  // of a process
+constexpr size_t kMaxFiles = 1024;  // per process
 constexpr size_t kMaxEmpty = 65536;
 
-// A file that is mapped to be executed.
+// An executable file mapping.
 struct Mapped {
   uint64_t begin = 0, end = 0;
   uint32_t major = 0, minor = 0;  // of its file system
   std::string path;
 };
 
-// By the kernel's own numbers, one mapping of each file.
+// Returns one mapping for each file, identified by the kernel's numbers.
 std::map<std::pair<std::string, uint64_t>, Mapped> Executables(uint32_t pid) {
   std::map<std::pair<std::string, uint64_t>, Mapped> files;
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
@@ -58,7 +58,7 @@ std::string MapFile(uint32_t pid, const Mapped& mapped) {
   return path;
 }
 
-// Which mount the file is on, by a descriptor for which no file system is asked; 0: not known.
+// Returns the mount of the file, by a descriptor that involves no file system; 0 = unknown.
 uint64_t MountOf(uint32_t pid, const Mapped& mapped) {
   const UniqueFd fd(open(MapFile(pid, mapped).c_str(), O_PATH | O_CLOEXEC));
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd.get()));
@@ -70,8 +70,8 @@ uint64_t MountOf(uint32_t pid, const Mapped& mapped) {
   return 0;
 }
 
-// The mapped file itself if the kernel lets us, else what now lies where it was. Whoever has a
-// lease on it is not waited for.
+// Opens the mapped file itself if the kernel permits that, otherwise what is now at its path. Does
+// not wait for the holder of a lease.
 UniqueFd Open(uint32_t pid, const Mapped& mapped) {
   UniqueFd fd(open(MapFile(pid, mapped).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() && errno == EPERM && !mapped.path.empty() && mapped.path[0] == '/') {
@@ -93,8 +93,7 @@ LibraryFinder::Found LibraryFinder::Look(uint32_t pid, const Attach& attach, std
   Found result = Found::kNothing;
   const Mounts mounts(pid);
   for (const auto& [number, mapped] : Executables(pid)) {
-    // To open such a file waits for that program, and to attach to it has all others wait that
-    // fork.
+    // Opening such a file waits for its program, and attaching to it would block all forks.
     Mounts::By by = mounts.Served(mapped.major, mapped.minor);
     if (by == Mounts::By::kUnknown) by = mounts.ServedMount(MountOf(pid, mapped));
     if (by != Mounts::By::kKernel) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which copies of the host API library a process has mapped, wherever they lie: at
-// another path, in another mount namespace, deleted.
+// Finds the copies of the host API library that a process has mapped, even at another path, in
+// another mount namespace, or deleted.
 #ifndef DAEMON_SOURCES_API_LIBRARY_FINDER_H_
 #define DAEMON_SOURCES_API_LIBRARY_FINDER_H_
 
@@ -22,22 +22,23 @@ class LibraryFinder {
 
   explicit LibraryFinder(std::string provider) : provider_(std::move(provider)) {}
 
-  // Notes that probes sit in this file; false if it is not there, or was known by another name.
+  // Notes that the file has probes attached; returns false if it does not exist, or was known by
+  // another name.
   bool Know(const std::string& path);
 
   enum class Found { kNothing, kKnown, kNew, kUnreadable };
 
-  // Looks through what the process has mapped to execute. attach: called for each file with
-  // probes of the provider that is not known yet, with a path that this process can open and
-  // the one that the other process knows; the file is known from then on if it returns true.
-  // why: what could not be read, of kUnreadable.
+  // Checks the executable mappings of the process. `attach` is called for each unknown file with
+  // probes of the provider, with a path that this process can open and the path that the other
+  // process uses; if it returns true, the file is known from then on. For kUnreadable, *why is what
+  // could not be read.
   using Attach = std::function<bool(const std::string& open_path, const std::string& name)>;
   Found Look(uint32_t pid, const Attach& attach, std::string* why);
 
  private:
   std::string provider_;
-  std::set<File> known_;  // with probes, attached
-  std::set<File> empty_;  // without; bounded
+  std::set<File> known_;  // with attached probes
+  std::set<File> empty_;  // without probes; bounded
 };
 
 }  // namespace acceltrace::daemon

@@ -17,7 +17,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxBytes = 8 << 20;  // of the mounts of a process
+constexpr size_t kMaxBytes = 8 << 20;  // of a process's mount table
 constexpr size_t kMaxMounts = 65536;
 
 std::string ReadAll(const std::string& path) {
@@ -36,7 +36,7 @@ std::string ReadAll(const std::string& path) {
 Mounts::Mounts(uint32_t pid) {
   Add(ReadAll("/proc/" + std::to_string(pid) + "/mountinfo"), false);
   Add(ReadAll("/proc/self/mountinfo"), true);
-  // The kernel's own, which is mounted nowhere.
+  // The kernel's internal file system, which is not mounted.
   const UniqueFd memory(memfd_create("none", MFD_CLOEXEC));
   struct stat about;
   if (memory.valid() && fstat(memory.get(), &about) == 0) {
@@ -44,7 +44,8 @@ Mounts::Mounts(uint32_t pid) {
   }
 }
 
-// "36 35 98:0 /from /at rw,noatime shared:1 - ext4 /dev/root rw"; spaces in names are escaped.
+// Parses lines such as "36 35 98:0 /from /at rw,noatime shared:1 - ext4 /dev/root rw"; spaces in
+// names are escaped.
 void Mounts::Add(std::string_view text, bool here) {
   while (!text.empty() && mounts_.size() < kMaxMounts) {
     const std::string line(text.substr(0, std::min(text.find('\n'), text.size())));
@@ -56,7 +57,7 @@ void Mounts::Add(std::string_view text, bool here) {
                                             &device.first, &device.second) != 3) {
       continue;
     }
-    // fuse, fuseblk, fuse.NAME; not virtiofs, which the host serves.
+    // Matches fuse, fuseblk and fuse.NAME, but not virtiofs, which the host serves.
     const bool program = line.compare(kind + 3, 4, "fuse") == 0;
     const By by = program ? By::kProgram : By::kKernel;
     by_.try_emplace(device, by);
@@ -68,11 +69,11 @@ void Mounts::Add(std::string_view text, bool here) {
 Mounts::By Mounts::Served(uint32_t device_major, uint32_t device_minor) const {
   const auto found = by_.find({device_major, device_minor});
   if (found != by_.end()) return found->second;
-  // One that is mounted nowhere any more; a disk is the kernel's all the same.
+  // It is not mounted any more, but a disk is served by the kernel in any case.
   return device_major != 0 ? By::kKernel : By::kUnknown;
 }
 
-// A volume of btrfs, or a layer of an overlay, has a device's number that is in no mount's line.
+// A btrfs volume or an overlay layer has a device number that is in no line of the mount table.
 Mounts::By Mounts::ServedMount(uint64_t mount) const {
   const auto found = mounts_.find(mount);
   if (found == mounts_.end()) return By::kUnknown;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who serves the file systems that a process sees: whoever opens or reads a file waits for that.
+// Tells whether the file systems that a process sees are served by the kernel or by a program, for
+// which opening or reading a file may wait.
 #ifndef DAEMON_SOURCES_API_MOUNTS_H_
 #define DAEMON_SOURCES_API_MOUNTS_H_
 
@@ -17,15 +18,17 @@ class Mounts {
   enum class By { kKernel, kProgram, kUnknown };
 
   Mounts() = default;
-  // Those of the process, and those that are seen here.
+  // Reads the mounts of the process and of this process.
   explicit Mounts(uint32_t pid);
 
-  // The text of a /proc/PID/mountinfo; here: of this process's own, where only root mounts.
+  // `text` is that of a /proc/PID/mountinfo. `here` is true for this process's own, where only root
+  // mounts.
   void Add(std::string_view text, bool here);
 
-  // Of the file system with this device's number.
+  // For the file system with this device number.
   By Served(uint32_t major, uint32_t minor) const;
-  // Of a mount. Files of an overlay may lie on anything: it is believed if it was mounted here.
+  // For a mount. The files of an overlay may be on any file system, so only overlays mounted here
+  // are trusted.
   By ServedMount(uint64_t mount) const;
 
  private:

@@ -25,10 +25,10 @@ TEST_CASE("file systems that programs serve are told from the kernel's") {
   CHECK(mounts.Served(0, 42) == By::kProgram);
   CHECK(mounts.Served(8, 33) == By::kProgram);
   CHECK(mounts.Served(0, 43) == By::kKernel);
-  // Mounted nowhere: a disk, or anything.
+  // Not mounted: a disk, or an unknown file system.
   CHECK(mounts.Served(259, 3) == By::kKernel);
   CHECK(mounts.Served(0, 99) == By::kUnknown);
-  // Who comes first is believed: what the process sees may not be another's by the same number.
+  // The first entry is used: what a process claims must not redefine a number.
   mounts.Add("36 22 0:41 / /elsewhere rw - tmpfs tmpfs rw", false);
   CHECK(mounts.Served(0, 41) == By::kProgram);
 }
@@ -42,8 +42,8 @@ TEST_CASE("a file system that no line has the device of is known by the file's m
       "43 1 0:53 / /c rw - fuse.x x rw\n",
       false);
   mounts.Add("90 1 0:50 / /var/merged rw - overlay overlay rw\n", true);
-  CHECK(mounts.ServedMount(40) == By::kKernel);   // root has it mounted, too
-  CHECK(mounts.ServedMount(41) == By::kUnknown);  // whoever mounted it chose what it lies on
+  CHECK(mounts.ServedMount(40) == By::kKernel);   // root has mounted it, too
+  CHECK(mounts.ServedMount(41) == By::kUnknown);  // the process chose what it is based on
   CHECK(mounts.ServedMount(42) == By::kKernel);
   CHECK(mounts.ServedMount(43) == By::kProgram);
   CHECK(mounts.ServedMount(90) == By::kKernel);

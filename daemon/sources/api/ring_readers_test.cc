@@ -16,13 +16,13 @@ TEST_CASE("a recording leaves rings to one that has no probes, and to nobody els
   CHECK(second.AnyOther());
   CHECK(second.OtherRecords(2));
   CHECK_FALSE(second.OtherRecords(3));
-  // Whoever has nothing but rings takes what it can.
+  // A recording with only rings takes all it can.
   CHECK_FALSE(second.LeavesTo(2));
   second.HasProbes();
   CHECK(second.LeavesTo(2));
   CHECK_FALSE(second.LeavesTo(3));
   CHECK_FALSE(first->LeavesTo(2));
-  // Both have probes: either may have them.
+  // Both have probes: either may have the rings.
   first->HasProbes();
   CHECK_FALSE(second.LeavesTo(2));
   first.reset();

@@ -68,8 +68,8 @@ void StampScale::Add(const Mark& mark) {
   last_stamp_ = mark.after;
 }
 
-// How far the kernel's clock may lie from a line between two marks, by how much its
-// rate changed since the last long stretch. Short ones would only measure brackets.
+// Returns how far the kernel's clock may deviate from a line between two marks, given the change of
+// its rate since the last long interval. Short ones would only measure brackets.
 uint64_t StampScale::Departure(uint64_t tsc, int64_t ns) {
   if (ns - long_ns_ < kLongNs) return 0;
   const uint64_t ticks = tsc - long_tsc_;
@@ -78,7 +78,7 @@ uint64_t StampScale::Departure(uint64_t tsc, int64_t ns) {
   uint64_t departure = 0;
   if (long_rate_ != 0) {
     const uint64_t change = rate > long_rate_ ? rate - long_rate_ : long_rate_ - rate;
-    // Half of what the change makes out: it may have come in the middle.
+    // Half of what the change amounts to, as it may have occurred in the middle.
     departure = static_cast<uint64_t>(static_cast<unsigned __int128>(change) * ticks >> 33);
   }
   long_tsc_ = tsc;

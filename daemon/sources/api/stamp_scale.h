@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TSC stamps of other threads to CLOCK_MONOTONIC.
+// Converts TSC stamps of other threads to CLOCK_MONOTONIC.
 //
-// The kernel computes that clock from the TSC with a scale of its own, which it
-// corrects in small steps. So the clock is read between two reads of the TSC at each
-// drain, and a stamp is converted by the line between the two marks around it. The
-// error is at most half the width of a mark's bracket and what the line departs from
-// the kernel's steps in between; bound_ns() is the largest of the recording.
+// The kernel computes that clock from the TSC with a scale that it corrects in small steps.
+// Therefore the clock is read between two reads of the TSC at each drain (a mark), and a stamp is
+// converted by linear interpolation between the marks around it. The error is at most half the
+// width of a mark's bracket plus the deviation of the line from the kernel's steps in between;
+// bound_ns() is the largest error of the recording.
 #ifndef DAEMON_SOURCES_API_STAMP_SCALE_H_
 #define DAEMON_SOURCES_API_STAMP_SCALE_H_
 
@@ -18,17 +18,17 @@ namespace acceltrace::daemon {
 
 class StampScale {
  public:
-  // The clock as it was between two reads of the TSC.
+  // The clock's value between two reads of the TSC.
   struct Mark {
     uint64_t before = 0, after = 0;
     int64_t ns = 0;
   };
 
-  // The narrowest of a few reads.
+  // Returns the narrowest of a few readings.
   static Mark Read();
 
-  // Marks must come in order. Stamps taken before the last mark can be converted
-  // after the second.
+  // Marks must be added in order. After the second mark, stamps from before the last mark can be
+  // converted.
   void Add(const Mark& mark);
 
   // Rounds down, so that the order of stamps is kept.
@@ -36,19 +36,19 @@ class StampScale {
     return last_.tsc <= stamp || count_ <= 1 ? At(last_, stamp) : Search(stamp);
   }
 
-  // How long so many ticks are, by the last line; 0 before the second mark.
+  // Returns the duration of a number of ticks by the last line; 0 before the second mark.
   double DurationNs(uint64_t ticks) const {
     return static_cast<double>(ticks) * static_cast<double>(last_.rate) / 4294967296.0;
   }
 
-  // Of the last mark.
+  // The stamp of the last mark.
   uint64_t last_stamp() const { return last_stamp_; }
   uint64_t bound_ns() const { return bound_ns_; }
 
  private:
-  static constexpr size_t kLines = 64;  // stamps may be that many marks old
+  static constexpr size_t kLines = 64;  // the number of marks back to which stamps can be converted
 
-  // From its beginning on: ns = ns + (stamp - tsc) * rate / 2^32.
+  // From its begin on, ns = ns + (stamp - tsc) * rate / 2^32.
   struct Line {
     uint64_t tsc = 0;
     int64_t ns = 0;
@@ -64,7 +64,7 @@ class StampScale {
   uint64_t Departure(uint64_t tsc, int64_t ns);
 
   std::array<Line, kLines> lines_;
-  Line last_;  // lines_[newest_], close at hand
+  Line last_;  // a copy of lines_[newest_], for speed
   size_t newest_ = 0, count_ = 0;
   uint64_t marked_tsc_ = 0, last_stamp_ = 0;
   int64_t marked_ns_ = 0;
