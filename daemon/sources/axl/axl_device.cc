@@ -20,7 +20,7 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr char kDevicePrefix[] = "axl";
-constexpr uint32_t kMinLog2Records = 10;  // less is not worth having
+constexpr uint32_t kMinLog2Records = 10;  // smaller rings are useless
 
 template <typename T>
 int Ioctl(int fd, unsigned long request, T* argument) {
@@ -36,8 +36,8 @@ Status IoctlError(const std::string& device, const char* what) {
   return Status::Error(device + ": " + what + ": " + strerror(errno));
 }
 
-// Who holds the device's trace ring, and how to have it back. The driver itself does while it is
-// configured to; else it is a daemon, which has the device open.
+// Tells who holds the device's trace ring, and how to free it. The driver itself does if it is
+// configured to; otherwise it is a daemon, which has the device open.
 std::string RingHolder(const std::string& device) {
   const std::string setting = "/sys/class/axl/" + device + "/trace_commands";
   if (FirstLine(setting) == "1") {
@@ -199,7 +199,7 @@ Result<Mapping> AxlDevice::OpenTraceRing(uint32_t max_log2_records, uint64_t cou
     open = {};
     open.ring = AXL_TRACE_RING_DEVICE;
     open.log2_records = log2;
-    // A job's record has the time of its doorbell.
+    // A job's record includes the time of its doorbell.
     open.classes = AXL_REC_CLASSES_ALL & ~AXL_REC_CLASS(AXL_REC_DOORBELL);
     open.watermark = (1u << log2) / 4;
     open.sample_period_ns = counter_period_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// /dev/axlN as the daemon uses it: identity, counters, clock, trace ring.
+// Access to /dev/axlN: identity, counters, clock and trace ring.
 #ifndef DAEMON_SOURCES_AXL_AXL_DEVICE_H_
 #define DAEMON_SOURCES_AXL_AXL_DEVICE_H_
 
@@ -16,14 +16,15 @@ namespace acceltrace::daemon {
 
 class AxlDevice {
  public:
-  // Device files present, in order of their number.
+  // Lists the device files in the order of their number.
   static std::vector<std::string> List();
 
-  // path: /dev/axl0. Errors: cannot open; another UAPI version; device gone.
+  // `path` is, for example, /dev/axl0. Fails if it cannot be opened, has another UAPI version, or
+  // the device is gone.
   static Result<std::shared_ptr<AxlDevice>> Open(const std::string& path);
 
-  // wanted: axl0, /dev/axl0 or 0000:00:04.0 (domain may be left out); none = all.
-  // Errors: nothing there; a wanted one is missing; what Open says.
+  // `wanted` has values such as axl0, /dev/axl0 or 0000:00:04.0 (the domain is optional); empty
+  // means all. Fails if there is no device, if a wanted one is missing, or if Open() fails.
   static Result<std::vector<std::shared_ptr<AxlDevice>>> OpenAll(
       const std::vector<std::string>& wanted);
 
@@ -34,31 +35,31 @@ class AxlDevice {
   int fd() const { return fd_.get(); }
 
   Status ReadCounters(CounterSnapshot* snapshot);
-  // The same of no counters: when the device latched them, and the bracket.
+  // Reads no counters, only when the device latched them, and the host's times around it.
   Status LatchClock(CounterSnapshot* latch);
   Status SampleClock(ClockSample* sample);
 
-  // The device-wide ring, mapped; fd() is readable when it is a quarter full. It is contiguous
-  // memory for DMA: when there is not that much of it, a smaller ring. Errors: taken by another
-  // tracer; no privilege.
+  // Maps the device-wide ring; fd() is readable when it is a quarter full. It is contiguous DMA
+  // memory; if there is not enough of it, the ring is smaller. Fails if another tracer has it, or
+  // without permission.
   Result<Mapping> OpenTraceRing(uint32_t max_log2_records, uint64_t counter_period_ns);
   void CloseTraceRing();
 
-  // The driver's own ring, on a file of its own, which is readable when it is a quarter full.
-  // Errors: taken by another tracer; no privilege; a driver that has none.
+  // The driver's own ring, on a separate file, which is readable when it is a quarter full. Fails
+  // if another tracer has it, without permission, or if the driver has no ring.
   struct DriverRing {
     UniqueFd fd;
     Mapping map;
     uint32_t stamp_khz = 0;          // see struct axl_rec_host_job
-    double job_ns = 0, wait_ns = 0;  // what they cost the host, as the driver measured it
+    double job_ns = 0, wait_ns = 0;  // their cost for the host, as measured by the driver
   };
   Result<DriverRing> OpenDriverRing(uint32_t max_log2_records);
 
-  // Has the driver report the jobs in flight, by its tracepoint axl_job. Without the
-  // privilege, or with a driver that cannot, nothing happens.
+  // Makes the driver report the jobs in flight by its tracepoint axl_job. Does nothing without
+  // permission, or if the driver does not support it.
   void TraceJobsInFlight();
 
-  // The files of the device that are open, as the driver knows them. Without the privilege none.
+  // The open files of the device, as the driver knows them; empty without permission.
   std::vector<DeviceClient> Clients();
 
  private:

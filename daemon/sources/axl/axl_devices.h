@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The axl devices of this machine, for those that know no axl.
+// The axl devices of this machine, for code that does not depend on axl.
 #ifndef DAEMON_SOURCES_AXL_AXL_DEVICES_H_
 #define DAEMON_SOURCES_AXL_AXL_DEVICES_H_
 
@@ -16,7 +16,7 @@ namespace acceltrace::daemon {
 
 size_t CountAxlDevices();
 
-// wanted: as of AxlDevice::OpenAll(), whose errors it has.
+// `wanted` is that of AxlDevice::OpenAll(), whose errors are returned.
 Result<std::vector<std::shared_ptr<TracedDevice>>> OpenAxlDevices(
     const std::vector<std::string>& wanted);
 

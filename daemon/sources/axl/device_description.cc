@@ -85,8 +85,8 @@ proto::Device DescribeDevice(const axl_info& info) {
   device.mutable_clock()->set_bits(info.clock_bits);
   device.mutable_clock()->set_ptm((info.features & AXL_FEATURE_PTM) != 0);
 
-  // In the order of enum axl_engine. What DMA can do at best is the link's
-  // business, so its peak in TLPs is left unknown.
+  // In the order of enum axl_engine. The maximum rate of DMA depends on the link, so the peak in
+  // TLPs is unknown.
   const double hz = static_cast<double>(info.engine_hz);
   AddUnit("h2d", proto::Unit::KIND_DMA_TO_DEVICE, 0, "TLPs", &device);
   AddUnit("d2h", proto::Unit::KIND_DMA_FROM_DEVICE, 0, "TLPs", &device);

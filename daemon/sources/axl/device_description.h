@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an accelerator is called and made of, for the stream's Device packet.
-// Translates axl's numbers into the stream's vocabulary, as record_intake.cc does those of events.
+// Describes an accelerator for the stream's Device packet. Translates axl's numbers into the
+// stream's vocabulary, as record_intake.cc does for events.
 #ifndef DAEMON_SOURCES_AXL_DEVICE_DESCRIPTION_H_
 #define DAEMON_SOURCES_AXL_DEVICE_DESCRIPTION_H_
 
@@ -12,7 +12,8 @@
 
 namespace acceltrace::daemon {
 
-// All but the PCI part, which daemon/sources/common/pci.h reads from config space.
+// Returns everything except the PCI part, which daemon/sources/common/pci.h reads from config
+// space.
 proto::Device DescribeDevice(const axl_info& info);
 
 }  // namespace acceltrace::daemon

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that writes anything into its trace ring, at any time. Whatever it
-// does, the reader and the session stay within bounds and their accounts balance.
+// A device that writes anything to its trace ring, at any time. The reader and the session must
+// stay within bounds, and their accounts must balance.
 //
-// Input: a header image, then steps. Each step: an index change, a loss change,
-// then a record image and the slot it goes to.
+// Input: a header image, then steps. Each step is an index change, a loss change, a record image
+// and the slot for it.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +30,7 @@ namespace stream = acceltrace::stream;
 constexpr uint32_t kLog2 = 5;
 constexpr uint32_t kRecords = 1 << kLog2;
 
-// Whatever the device writes, readers accept each block of it, with as many rows as it says.
+// Checks that readers accept each block, and that it has the stated number of rows.
 class CheckBlocks : public PacketOutput {
  public:
   void Write(Packet* packet, int64_t, uint32_t rows) override {
@@ -47,7 +47,7 @@ class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
   bool empty() const { return size_ == 0; }
-  // What is missing reads as zeros.
+  // Missing input is read as zeros.
   void Take(void* to, size_t bytes) {
     memset(to, 0, bytes);
     const size_t some = bytes < size_ ? bytes : size_;
@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int step = 0; step < 64 && !input.empty(); ++step) {
     uint8_t change[4];
     input.Take(change, sizeof(change));
-    // Mostly plausible: a few more records, or the index of the fuzzer's choice.
+    // Mostly plausible: a few more records, or an index chosen by the fuzzer.
     header->produced = change[0] == 0xff ? input.Number() : header->produced + change[0] % 8;
     header->lost = change[1] == 0xff ? input.Number() : header->lost + change[1] % 4;
     if (change[2] == 0xff) header->consumed = input.Number();
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t most = change[2] % 4 == 0 ? 3 : kRecords;
     reader.value().Drain(most, [&](const axl_record* some, size_t count) {
       seen += count;
-      // The driver's own ring has other records in the same frame.
+      // The driver's own ring has the same frame with other records.
       for (size_t i = 0; i < count; ++i) {
         axl_host_record record;
         memcpy(&record, &some[i], sizeof(record));

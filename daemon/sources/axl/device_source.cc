@@ -6,7 +6,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Some 100 microseconds of work: others want the processor, too.
+// About 100 microseconds of work, before other sources are drained.
 constexpr size_t kRecordsPerDrain = 1024;
 constexpr char kRingHop[] = "device-ring/";
 constexpr char kQueueHop[] = "session-queue/";
@@ -60,7 +60,7 @@ std::vector<Hop> DeviceSource::Hops() {
   const RingHub::Counts counts = ring_->counts();
   const uint64_t waiting = counts.queued + intake_.waiting();
   const uint64_t bad = counts.bad + intake_.bad();
-  // Records of losses, which the device adds, are reported and go no further.
+  // Loss records, which the device adds, are only reported.
   const uint64_t out =
       counts.out + counts.dropped - intake_.foreign() - intake_.bad() - intake_.loss_records();
   const std::string ring = kRingHop + device_->name(), queue = kQueueHop + device_->name();
@@ -81,14 +81,15 @@ void DeviceSource::Stop() {
           [this](const axl_record* records, size_t count) { intake_.Handle(records, count); });
     } while (ring_->more());
   };
-  drain();  // where it lies, most of it
+  drain();  // reads most of it without copying
   ring_->End();
   drain();
   Flush();
   const std::vector<Hop> hops = Hops();
   const RingHub::Counts counts = ring_->counts();
   ring_.reset();
-  // At the end of the recording, or never owned up to: the time is not known.
+  // These were at the end of the recording, or were never reported by the device: their time is
+  // unknown.
   if (counts.lost > intake_.loss_dated()) ReportLoss(counts.lost - intake_.loss_dated(), kRingHop);
   if (counts.dropped > 0) ReportLoss(counts.dropped, kQueueHop);
   for (const Hop& hop : hops) handler_->OnHop(hop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The records of a device's own trace ring.
+// The source of the records in a device's own trace ring.
 #ifndef DAEMON_SOURCES_AXL_DEVICE_SOURCE_H_
 #define DAEMON_SOURCES_AXL_DEVICE_SOURCE_H_
 

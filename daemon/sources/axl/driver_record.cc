@@ -7,11 +7,11 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kInFlight = 0xffff;  // as axl_job records it
+constexpr uint32_t kInFlight = 0xffff;  // as recorded by axl_job
 constexpr int64_t kNsByKhz = 1'000'000;
-constexpr int64_t kShort = INT64_MAX / kNsByKhz;  // an hour: needs no division of 128 bits
+constexpr int64_t kShort = INT64_MAX / kNsByKhz;  // an hour; needs no 128-bit division
 
-// The time of a stamp, by its distance from another one whose time is known. 0 = not taken.
+// Returns the time of a stamp by its distance from another one whose time is known; 0 = not taken.
 uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_khz) {
   if (stamp == 0) return 0;
   const auto distance = static_cast<int64_t>(stamp - known);

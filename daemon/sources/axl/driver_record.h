@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of the driver's own ring, as events. Knows neither the ring nor the device.
+// Decodes records of the driver's own ring. Independent of the ring and the device.
 #ifndef DAEMON_SOURCES_AXL_DRIVER_RECORD_H_
 #define DAEMON_SOURCES_AXL_DRIVER_RECORD_H_
 
@@ -12,15 +12,16 @@
 
 namespace acceltrace::daemon {
 
-// One record of a driver's ring as its fields may be used: read once, since who has the ring
-// mapped may write to it. Errors: no such type; a queue or context that no device has.
+// A record of a driver's ring with checked fields. They are read only once, since the process that
+// has the ring mapped may write to it.
 struct DriverRecord {
   enum class Kind { kJob, kWait } kind = Kind::kJob;
   uint32_t context = 0;
   act_job job = {};
   act_wake wake = {};
 };
-// stamp_khz: as the ring's header has it.
+// Returns nullopt for an unknown type, or for a queue or context that no device has. `stamp_khz` is
+// that of the ring's header.
 std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device,
                                              uint32_t stamp_khz);
 

@@ -6,7 +6,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kKhz = 2'000'000;  // two stamps a nanosecond
+constexpr uint32_t kKhz = 2'000'000;  // two ticks per nanosecond
 
 axl_host_record Job() {
   axl_host_record record = {};

@@ -10,11 +10,12 @@ namespace {
 constexpr uint32_t kLog2Records = 14;
 constexpr size_t kRecordsPerDrain = 1024;
 constexpr char kHop[] = "driver-ring/";
-// The driver measures what tracing a job takes in one go. In its places, between what submission,
-// handler and completion do anyhow, it is so much more: registers are saved, times are kept until
-// they are needed. 305 are counted there by instruction; 377 where the program is so much later
-// that the interrupt finds it outside of the kernel, which costs more to enter and to leave. Which
-// of the two a program is cannot be seen: see docs/benchmarks.md. Half of it is the error.
+// The driver measures the cost of tracing a job in one piece. In its actual places in submission,
+// handler and completion, the cost is higher by this factor: registers are saved, and times are
+// kept until they are needed. Counted in instructions, it is 305 there, or 377 if the program is so
+// much later that the interrupt finds it outside of the kernel, which makes entry and exit more
+// expensive. Which of the two applies to a program is unknown: see docs/benchmarks.md. Half of the
+// increase is the error.
 constexpr double kJobInPlace = 325.0 / 248;
 
 }  // namespace
@@ -32,7 +33,7 @@ Status DriverSource::Start() {
                    ring_.job_ns * kJobInPlace,
                    ring_.job_ns * (kJobInPlace - 1) / 2,
                    {Kind::KIND_COMPLETE}};
-  // Of those that were lost it is not known which they were.
+  // It is not known whether lost events were jobs or waits.
   job.events = [this] { return num_jobs_ + Lost(); };
   handler_->OnEventCost(job);
   EventCost wait = {"driver-ring-wait", ring_.wait_ns, 0, {Kind::KIND_WAKE}};
@@ -41,7 +42,7 @@ Status DriverSource::Start() {
   return {};
 }
 
-// What came and was lost so far is not of the recording.
+// What arrived and was lost so far is not part of the recording.
 void DriverSource::Begin() {
   reader_->Drain(size_t{1} << kLog2Records, [](const axl_record*, size_t) {});
   at_start_ = reader_->counts();
@@ -76,7 +77,7 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
     return;
   }
   ++num_jobs_;
-  // Jobs come in runs of one client.
+  // Consecutive jobs are usually of the same client.
   const Use use = {context, static_cast<uint32_t>(job.correlation >> 32), job.h.pid};
   if (use != last_use_) {
     if (owners_ != nullptr) {
@@ -135,7 +136,7 @@ void DriverSource::Flush() {
 }
 
 void DriverSource::Stop() {
-  // At most what fits, whoever else writes to it.
+  // Limited to the ring's size, as other processes may still write to it.
   for (int rounds = 0; rounds < 1 << (kLog2Records - 9); ++rounds) {
     (void)Drain(0);
     if (!reader_->more()) break;

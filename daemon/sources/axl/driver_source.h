@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs and waits, from the driver's own ring: what the tracepoints axl_job and axl_wake report, for
-// a tenth of what a BPF program costs.
+// The source of jobs and waits from the driver's own ring, which has the data of the tracepoints
+// axl_job and axl_wake at a tenth of the cost of a BPF program.
 #ifndef DAEMON_SOURCES_AXL_DRIVER_SOURCE_H_
 #define DAEMON_SOURCES_AXL_DRIVER_SOURCE_H_
 
@@ -22,11 +22,11 @@ namespace acceltrace::daemon {
 
 class DriverSource : public Source {
  public:
-  // owners: null = all jobs belong to the recording.
+  // If `owners` is null, all jobs belong to the recording.
   DriverSource(std::shared_ptr<AxlDevice> device, WorkOwners* owners, EventHandler* handler)
       : device_(std::move(device)), owners_(owners), handler_(handler) {}
 
-  // Errors: as AxlDevice::OpenDriverRing.
+  // Fails like AxlDevice::OpenDriverRing.
   Status Start() override;
   void Begin() override;
   Pace Drain(int64_t now_ns) override;
@@ -63,9 +63,9 @@ class DriverSource : public Source {
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
-  ForeignClients foreign_clients_;         // in this drain
-  uint32_t wanted_client_ = 0;             // the last one in this drain that was
-  Use last_use_;                           // likewise
+  ForeignClients foreign_clients_;         // found in this drain
+  uint32_t wanted_client_ = 0;             // the last one found in this drain
+  Use last_use_;                           // the same for uses
   uint64_t num_jobs_ = 0, num_waits_ = 0;  // recorded
   uint64_t foreign_ = 0, bad_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clients of the driver that are not recorded, as long as a drain of a ring lasts: to ask the
-// kernel for each of their records takes longer than another processor needs to write one.
+// A cache of the driver's clients that are not recorded, for one drain of a ring. Asking the kernel
+// for each of their records takes longer than another CPU needs to write one.
 #ifndef DAEMON_SOURCES_AXL_FOREIGN_CLIENTS_H_
 #define DAEMON_SOURCES_AXL_FOREIGN_CLIENTS_H_
 
@@ -12,7 +12,8 @@ namespace acceltrace::daemon {
 
 class ForeignClients {
  public:
-  // Whose client is recorded is so before its first record: in the next drain it may be known.
+  // Must be called for each drain, as a client may have become known since. This loses nothing: a
+  // recorded process's client is known before its first record.
   void Clear() { clients_.fill(0); }
   void Add(uint32_t client) { clients_[client % kClients] = client; }
   bool Has(uint32_t client) const { return client != 0 && clients_[client % kClients] == client; }

@@ -5,10 +5,10 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr uint8_t kNone = 0xff;
-// A stall that is longer is recorded as this.
+// Longer stalls are recorded as this.
 constexpr uint32_t kMostStall = UINT32_MAX;
 
-// Of one time, or of several that are or-ed.
+// Checks one time, or several that were combined by OR.
 const char* CheckTicks(uint64_t ticks, uint64_t mask) {
   return (ticks & ~mask) != 0 ? "a time is wider than the clock" : nullptr;
 }
@@ -31,8 +31,9 @@ const char* CheckCommand(const axl_rec_cmd& cmd, const RecordLimits& limits) {
   if (const char* wrong = CheckTicks(cmd.fetched | cmd.head | cmd.start | cmd.end, mask)) {
     return wrong;
   }
-  // No order, no length: the clock may have been set meanwhile, or have wrapped more than once.
-  // The one difference that was not read twice is that of a command's head.
+  // Neither order nor length are checked, as the clock may have been set in between, or have
+  // wrapped more than once. The only difference that does not stem from two readings is that of a
+  // command's head.
   const uint32_t waited = cmd.stall[AXL_STALL_SEMAPHORE];
   if (waited != kMostStall && ((cmd.start - cmd.head - waited) & mask) != 0) {
     return "its head is not its start less the semaphore stall";

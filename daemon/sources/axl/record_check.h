@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Is a device trace record believable? Records come from hardware (or whatever
-// sits behind it) and are checked before anything else looks at them.
+// Checks device trace records, which come from hardware (or from what emulates it), before they are
+// used in any way.
 #ifndef DAEMON_SOURCES_AXL_RECORD_CHECK_H_
 #define DAEMON_SOURCES_AXL_RECORD_CHECK_H_
 
@@ -20,7 +20,7 @@ struct RecordLimits {
   uint64_t TickMask() const { return clock_bits >= 64 ? ~0ULL : (1ULL << clock_bits) - 1; }
 };
 
-// nullptr if the record obeys kmod/uapi/axl_hw.h, else what is wrong with it.
+// Returns null if the record conforms to kmod/uapi/axl_hw.h, otherwise what is wrong with it.
 const char* CheckRecord(const axl_record& record, const RecordLimits& limits);
 
 }  // namespace acceltrace::daemon

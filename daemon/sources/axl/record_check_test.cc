@@ -76,7 +76,7 @@ TEST_CASE("times may wrap at the clock's width") {
   CHECK(Verdict(record) == "");
 }
 
-// The jump may be announced in a record before or after, or in one that is lost.
+// The jump may be reported in an earlier or later record, or in one that is lost.
 TEST_CASE("a clock that is set while a command is in flight makes no record bad") {
   for (const int64_t jump : {-1'700, -777, -123'456'789, 12'345'678}) {
     const auto after = [&](uint64_t ticks) { return (ticks + jump) & ((1ULL << 48) - 1); };

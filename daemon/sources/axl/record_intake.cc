@@ -11,11 +11,11 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kStep = 128;  // some ten microseconds
+constexpr size_t kStep = 128;  // about ten microseconds
 
 using EventKind = proto::DeviceEventBatch;
 
-// enum axl_event to DeviceEventBatch.Kind.
+// Translates enum axl_event to DeviceEventBatch.Kind.
 uint32_t KindOf(uint32_t event) {
   switch (event) {
     case AXL_EV_LINK:
@@ -58,7 +58,7 @@ DeviceCommand ToCommand(const axl_rec_cmd& cmd) {
   return command;
 }
 
-// What WorkOwners asks about it. Records of commands and jobs are of their client.
+// The context about which WorkOwners is asked. Records of commands and jobs belong to their client.
 uint32_t ContextOf(const axl_record& record) {
   return record.h.context < AXL_MAX_CONTEXTS ? record.h.context : WorkOwners::kNoContext;
 }
@@ -90,7 +90,7 @@ void RecordIntake::Send(Rows* rows) {
   if (encoded.good > 0) handler_->OnBlock(&packet, 0, encoded.good, encoded.good);
 }
 
-// Commands, most of what there is, are taken as they lie, many at once.
+// Commands, which are the most frequent records, are read in place, many at once.
 void RecordIntake::Handle(const axl_record* records, size_t count) {
   wanted_client_ = 0;
   foreign_clients_.Clear();
@@ -139,13 +139,13 @@ void RecordIntake::HandleOther(const axl_record& in_ring, uint8_t type) {
 }
 
 void RecordIntake::ReportCounters(const axl_rec_counters& record) {
-  uint64_t values[AXL_REC_COUNTERS_PER];  // __u64 is another type
+  uint64_t values[AXL_REC_COUNTERS_PER];  // as __u64 is a different type
   std::copy_n(record.value, record.count, values);
   handler_->OnCounterPart(device_, {record.h.time, record.sample, record.first,
                                     std::span<const uint64_t>(values, record.count)});
 }
 
-// A command or job of a process that is not recorded, as it was when it was asked about.
+// Reports a command or job of a process that was not recorded when it was asked for.
 void RecordIntake::ReportOther(const axl_record& record) {
   if (CheckRecord(record, limits_) != nullptr) {
     ++bad_;

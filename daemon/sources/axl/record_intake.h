@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device recorded, on its way from the ring to blocks and events: sorted by kind, by whose
-// it is, and checked. It knows neither the ring nor the device, and nothing after it knows axl's
-// records.
+// Turns a device's records from the ring into blocks and events: checks them, sorts them by kind
+// and separates those of other processes. It knows neither the ring nor the device, and the code
+// that follows does not know axl's records.
 #ifndef DAEMON_SOURCES_AXL_RECORD_INTAKE_H_
 #define DAEMON_SOURCES_AXL_RECORD_INTAKE_H_
 
@@ -17,8 +17,8 @@ namespace acceltrace::daemon {
 
 class RecordIntake {
  public:
-  // Whether work belongs to the recording, as WorkOwners::Wanted(). Within one call of Handle it is
-  // asked about each client once, as long as there are few.
+  // Returns whether work belongs to the recording, like WorkOwners::Wanted(). Within one call of
+  // Handle it is called once for each client, as long as there are few clients.
   using Filter = std::function<bool(uint32_t context, uint64_t correlation)>;
 
   RecordIntake(uint32_t device, const RecordLimits& limits, std::string loss_hop, Filter wanted,
@@ -31,18 +31,18 @@ class RecordIntake {
         commands_(device, limits),
         jobs_(device, limits) {}
 
-  // The device may write to them at any time.
+  // The device may write to the records at any time.
   void Handle(const axl_record* records, size_t count);
 
-  // Hands over the rows that wait for more of their kind.
+  // Passes on incomplete blocks.
   void Flush();
 
-  uint64_t foreign() const { return foreign_; }  // other processes' records
-  uint64_t bad() const { return bad_; }          // refused; complete after Flush
-  // Losses that loss records reported, and how many such records there were.
+  uint64_t foreign() const { return foreign_; }  // records of other processes
+  uint64_t bad() const { return bad_; }          // refused records; complete after Flush
+  // The losses that loss records reported, and the number of such records.
   uint64_t loss_dated() const { return loss_dated_; }
   uint64_t loss_records() const { return loss_records_; }
-  // Rows that wait for more of their kind.
+  // The number of rows in incomplete blocks.
   uint64_t waiting() const { return commands_.rows() + jobs_.rows(); }
 
  private:
@@ -67,8 +67,8 @@ class RecordIntake {
   JobRows jobs_;
   stream::BlockWriter writer_;
   const axl_record* picked_[kBlockRows];
-  uint32_t wanted_client_ = 0;      // asked for in this step, and wanted
-  ForeignClients foreign_clients_;  // ... and not
+  uint32_t wanted_client_ = 0;      // wanted, as asked in this step
+  ForeignClients foreign_clients_;  // not wanted, as asked in this step
   uint64_t foreign_ = 0, bad_ = 0, loss_dated_ = 0, loss_records_ = 0;
 };
 

@@ -25,7 +25,7 @@ struct Fixture {
   void Handle(const std::vector<axl_record>& records) {
     intake.Handle(records.data(), records.size());
   }
-  // What a reader sees of the n-th block.
+  // Decodes the n-th block like a reader.
   proto::Packet Batch(size_t n) {
     REQUIRE(n < handler.blocks.size());
     proto::Packet batch;
@@ -153,7 +153,7 @@ TEST_CASE("events of the device and doorbells have one form") {
   CHECK(second.arg2 == 3);
 }
 
-// Mostly sound, with now and then a field of its own.
+// Makes mostly valid records, some with a random field.
 axl_record AnyCommand(std::mt19937_64& random, uint32_t sequence) {
   const auto below = [&](uint64_t n) { return random() % n; };
   axl_record record = CommandRecord(1 + static_cast<uint32_t>(sequence / 8),
@@ -164,7 +164,7 @@ axl_record AnyCommand(std::mt19937_64& random, uint32_t sequence) {
   cmd.head = cmd.fetched + below(1 << 20);
   cmd.start = cmd.head + below(1 << 20);
   cmd.end = cmd.start + 1000 + below(100000);
-  // Now and then the clock is set meanwhile.
+  // Sometimes the clock is set in between.
   if (below(50) == 0) cmd.end = (cmd.end - below(1 << 30)) & TestLimits().TickMask();
   if (below(50) == 0) cmd.fetched = (cmd.fetched + below(1 << 30)) & TestLimits().TickMask();
   cmd.stall[AXL_STALL_SEMAPHORE] = static_cast<uint32_t>(cmd.start - cmd.head);

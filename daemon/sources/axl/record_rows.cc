@@ -61,13 +61,13 @@ typedef uint64_t Longs __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t SignedLongs __attribute__((vector_size(32)));
 typedef uint32_t Words __attribute__((vector_size(32), aligned(4), may_alias));
 
-// Several rows at a time. False: in some row times are wider than the clock, or the head is not
-// the start less the semaphore stall.
+// Handles several rows at a time. Returns false if, in any row, times are wider than the clock, or
+// the head is not the start minus the semaphore stall.
 inline __attribute__((always_inline)) bool DeriveBody(CommandRows::Columns* c, size_t rows,
                                                       uint64_t mask) {
 #define WORDS(which, i) (*reinterpret_cast<const Longs*>(&c->word[which][i]))
 #define PUT(to, value) (*reinterpret_cast<Longs*>(&c->of.to[i]) = (value))
-// The low and the high halves of eight words.
+// Splits eight words into their low and high halves.
 #define HALVES(which, low, high)                                            \
   do {                                                                      \
     const Words a = (Words)WORDS(which, i), b = (Words)WORDS(which, i + 4); \
@@ -76,7 +76,7 @@ inline __attribute__((always_inline)) bool DeriveBody(CommandRows::Columns* c, s
     *reinterpret_cast<Words*>(&c->of.high[i]) =                             \
         __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);           \
   } while (0)
-  // Compared as signed numbers once the highest bit is turned.
+  // With the highest bit flipped, unsigned numbers can be compared as signed ones.
   constexpr uint64_t kTurn = uint64_t{1} << 63;
   Longs suspects = {};
   SignedLongs first = reinterpret_cast<SignedLongs>(WORDS(kFetched, 0) ^ kTurn), last = first;
@@ -89,7 +89,7 @@ inline __attribute__((always_inline)) bool DeriveBody(CommandRows::Columns* c, s
     const Longs waited = (start - head) & mask, stall = WORDS(kTagStall0, i) >> 32;
     const Longs unlike = (waited ^ stall) & mask, in_range = stall ^ UINT32_MAX;
     PUT(head_after, (head - fetched) & mask);
-    // Of a wait that is longer than the clock is wide only the stall has the length.
+    // If a wait is longer than the clock's range, only the stall has its length.
     const Longs start_after = in_range == 0 ? waited : stall;
     PUT(start_after, start_after);
     PUT(end_after, (end - start) & mask);
@@ -125,7 +125,7 @@ __attribute__((target("avx2"))) bool DeriveAvx2(CommandRows::Columns* c, size_t 
 #endif
 
 bool Derive(CommandRows::Columns* c, size_t rows, uint64_t mask) {
-  // Behind the last row its copy stands in.
+  // The last row is repeated to fill the vector.
   for (auto& word : c->word) std::fill_n(word + rows, (8 - rows % 8) % 8, word[rows - 1]);
 #if defined(__x86_64__)
   static const bool avx2 = __builtin_cpu_supports("avx2");
@@ -136,7 +136,7 @@ bool Derive(CommandRows::Columns* c, size_t rows, uint64_t mask) {
 
 }  // namespace
 
-// False: some row is bad, the block is of no use.
+// Returns false if a row is bad: the block is unusable then.
 bool CommandRows::Write(BlockWriter* writer, Block* block) {
   Columns& c = *c_;
   if (!Derive(&c, rows_, mask_)) return false;
@@ -205,7 +205,7 @@ EncodedRows CommandRows::Encode(BlockWriter* writer, Block* block) {
     KeepGood();
     encoded.bad = static_cast<uint32_t>(rows - rows_);
     block->Clear();
-    // Once more of the good ones: nothing is wrong with them now.
+    // Encodes the good ones again: these have no errors now.
     if (rows_ > 0 && !Write(writer, block)) {
       encoded.bad = static_cast<uint32_t>(rows);
       block->Clear();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device records straight into columns: a few loads and stores each, no message between.
+// Writes device records to columns directly, with a few loads and stores each and without messages
+// in between.
 //
-// Every field is read once, since the device may write a record at any time. Rows are checked by
-// record_check.h's rules when a block is made of them, all at once where all are good.
+// Every field is read once, since the device may write to a record at any time. Rows are checked by
+// the rules of record_check.h when a block is made of them; the check is vectorised for the case
+// that all are good.
 #ifndef DAEMON_SOURCES_AXL_RECORD_ROWS_H_
 #define DAEMON_SOURCES_AXL_RECORD_ROWS_H_
 
@@ -19,11 +21,11 @@
 
 namespace acceltrace::daemon {
 
-// Rows of a block, and room for a vector unit to go beyond.
+// The rows of a block, and extra space, as vector units may write past the end.
 inline constexpr size_t kBlockRows = 1024;
 inline constexpr size_t kBlockRoom = kBlockRows + 8;
 
-// What became of the rows.
+// The numbers of encoded and of refused rows.
 struct EncodedRows {
   uint32_t good = 0, bad = 0;
 };
@@ -36,25 +38,25 @@ class CommandRows {
   size_t room() const { return kBlockRows - rows_; }
   size_t rows() const { return rows_; }
 
-  // At most room() records, each a command.
+  // Appends at most room() records, each of a command.
   void Append(const axl_record* const* records, size_t count) {
     Transpose(records, count, &c_->word[0][rows_], kBlockRoom);
     rows_ += count;
   }
 
-  // Makes a block of the good rows, if there are any; empty afterwards.
+  // Makes a block of the good rows, if there are any, and removes all rows.
   EncodedRows Encode(stream::BlockWriter* writer, proto::Block* block);
 
-  // What is made of the records' words for a block.
+  // Columns of a block that are computed from the records' words.
   struct Derived {
     uint64_t head_after[kBlockRoom], start_after[kBlockRoom], end_after[kBlockRoom];
-    uint64_t semaphore[kBlockRoom];  // its stall less start_after, mostly 0
+    uint64_t semaphore[kBlockRoom];  // its stall minus start_after, mostly 0
     uint32_t head[kBlockRoom];       // type, engine, queue, context
     uint32_t what[kBlockRoom];       // index, opcode, status
     uint32_t record[kBlockRoom], job[kBlockRoom], tag[kBlockRoom], limiter[kBlockRoom];
     uint32_t row_hits[kBlockRoom], row_misses[kBlockRoom];
     uint32_t stall[AXL_NUM_STALLS][kBlockRoom];
-    uint32_t part[kBlockRoom];  // of a column that holds several
+    uint32_t part[kBlockRoom];  // one part of a column with several
   };
   struct Columns {
     uint64_t word[kRecordWords][kBlockRoom];  // of struct axl_rec_cmd

@@ -9,13 +9,13 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kLog2Records = 16;  // 8 MiB, or what can be had
+constexpr uint32_t kLog2Records = 16;  // 8 MiB, or what is available
 constexpr size_t kMaxQueued = size_t{2} << kLog2Records;
 
-// Rings that are open in this process, by device number.
+// The open rings of this process, by device number.
 std::mutex open_mutex;
 std::map<uint32_t, std::weak_ptr<RingHub>>& OpenHubs() {
-  static auto* hubs = new std::map<uint32_t, std::weak_ptr<RingHub>>;  // outlives every thread
+  static auto* hubs = new std::map<uint32_t, std::weak_ptr<RingHub>>;  // never destroyed
   return *hubs;
 }
 
@@ -50,7 +50,7 @@ std::unique_ptr<RingHub::Subscription> RingHub::Join() {
 }
 
 void RingHub::BeginLocked(Subscription* subscription) {
-  PumpLocked();  // what was there before is not for the newcomer
+  PumpLocked();  // earlier records are not for the new subscriber
   subscription->queue_.clear();
   subscription->taken_ = 0;
   subscription->at_start_ = reader_.counts();

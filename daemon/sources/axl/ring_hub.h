@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device's trace ring for everyone in this process who wants it: the hardware
-// has one consumer, recordings may be several.
+// Shares one device's trace ring between recordings of this process, as the hardware supports only
+// one consumer.
 //
-// A subscriber that is alone gets its records where they lie in the ring. Where there are several,
-// whoever drains its subscription also drains the ring for the others: one that does not
-// come has a bounded queue, and what does not fit is counted.
+// A single subscriber reads its records in the ring, without copying. With several, each one that
+// drains its subscription also drains the ring for the others. Each has a bounded queue; what does
+// not fit is counted.
 #ifndef DAEMON_SOURCES_AXL_RING_HUB_H_
 #define DAEMON_SOURCES_AXL_RING_HUB_H_
 
@@ -23,13 +23,13 @@ namespace acceltrace::daemon {
 
 class RingHub : public std::enable_shared_from_this<RingHub> {
  public:
-  // What a subscriber got since it came.
+  // What a subscriber received since its begin.
   struct Counts {
-    uint64_t out = 0;      // records handed over
+    uint64_t out = 0;      // records passed on
     uint64_t lost = 0;     // dropped by the device
-    uint64_t bad = 0;      // index or number that makes no sense
-    uint64_t dropped = 0;  // found this subscriber's queue full
-    uint64_t queued = 0;   // handed over by the ring, but not yet to the handler
+    uint64_t bad = 0;      // invalid index or number
+    uint64_t dropped = 0;  // dropped as this subscriber's queue was full
+    uint64_t queued = 0;   // in the queue, not yet passed to the handler
   };
 
   class Subscription {
@@ -39,16 +39,16 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
-    // Forgets what came and was lost so far.
+    // Discards what was received and lost so far.
     void Begin();
 
-    // Nothing comes in after this; what is queued can still be drained, and the counts stay.
-    // Another subscriber may drain the ring at any time: without this the last look at the queue
-    // and the counts would belong to different moments.
+    // Ends the intake; queued records can still be drained, and the counts stay. As another
+    // subscriber may drain the ring at any time, the queue and the counts would not be consistent
+    // without this.
     void End();
 
-    // Hands over at most max_records, as RingReader::Drain does. Returns how full
-    // the ring was, in permille.
+    // Passes on at most max_records records, like RingReader::Drain. Returns the ring's fill level
+    // in permille.
     template <typename Handler>
     uint32_t Drain(size_t max_records, Handler&& handler) {
       std::unique_lock<std::mutex> lock(hub_->mutex_);
@@ -74,32 +74,33 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
         queue_.clear();
         taken_ = 0;
       }
-      // One whose file is slow to take them keeps the others from nothing.
+      // A slow handler must not delay the other subscribers.
       lock.unlock();
       if (count > 0) handler(handed_.data(), count);
       return fill;
     }
-    // As Source::Mark() and Source::PassedMark().
+    // Like Source::Mark() and Source::PassedMark().
     void Mark();
     bool PassedMark() const;
-    // Whether the last Drain left any.
+    // Returns true if the last Drain left records.
     bool more() const { return more_; }
     Counts counts() const;
-    // How full the ring is now; from any thread.
+    // The ring's current fill level. May be called from any thread.
     uint32_t fill_permille() const { return hub_->reader_.FillPermille(); }
     // Readable when the ring is a quarter full.
     int wake_fd() const { return hub_->wake_fd_; }
 
    private:
     friend class RingHub;
-    // The device says what it dropped when there is space again. Said first of all, that was while
-    // the ring had not been emptied for this subscriber. Returns how many records that takes.
+    // The device reports dropped records when there is space again. If such a report comes first,
+    // the loss was before the ring had been emptied for this subscriber. Returns the number of
+    // records in that report.
     size_t SkipLossBefore(const axl_record* records, size_t count);
     Counts CountsLocked() const;
 
     std::shared_ptr<RingHub> hub_;
-    std::vector<axl_record> handed_;  // to the handler, at the moment
-    // Guarded by the hub's mutex:
+    std::vector<axl_record> handed_;  // what is being passed to the handler
+    // The following members are guarded by the hub's mutex.
     std::vector<axl_record> queue_;
     size_t taken_ = 0;  // of queue_
     bool more_ = false;
@@ -107,24 +108,24 @@ class RingHub : public std::enable_shared_from_this<RingHub> {
     RingCounts at_start_;
     uint64_t out_ = 0, dropped_ = 0;
     uint64_t lost_before_ = 0;  // reported by the first record
-    bool fresh_ = true;         // no record since it began
+    bool fresh_ = true;         // no record since its begin
     bool ended_ = false;
-    Counts at_end_;  // once ended_
+    Counts at_end_;  // valid if ended_
   };
 
-  // Opens the device's ring, or joins those who have it open already (whose
-  // counter period stays). Errors: as AxlDevice::OpenTraceRing.
+  // Opens the device's ring, or joins its current subscribers, whose counter period is kept. Fails
+  // like AxlDevice::OpenTraceRing.
   static Result<std::unique_ptr<Subscription>> Subscribe(const std::shared_ptr<AxlDevice>& device,
                                                          uint64_t counter_period_ns);
 
-  // close: called when the last subscriber has gone.
+  // `close` is called when the last subscriber is gone.
   RingHub(RingReader reader, int wake_fd, std::function<void()> close)
       : reader_(std::move(reader)), wake_fd_(wake_fd), close_(std::move(close)) {}
   ~RingHub() { close_(); }
   std::unique_ptr<Subscription> Join();
 
  private:
-  // With the mutex held.
+  // These require the mutex.
   uint32_t PumpLocked();
   void BeginLocked(Subscription* subscription);
 

@@ -78,7 +78,7 @@ TEST_CASE("a mark is passed when all that waited then was handed over, whatever 
   take(first.get(), 2);
   CHECK(first->PassedMark());
   CHECK(first->more());
-  // Of two, each has its own: what one has taken out of the ring waits for the other.
+  // Each of two has its own queue: what one has read from the ring waits for the other.
   auto second = f.hub->Join();
   f.Produce(3);
   first->Mark();

@@ -61,13 +61,13 @@ void RingReader::CheckSequences(const axl_record* records, size_t count) {
 
 size_t RingReader::Waiting() {
   const uint64_t produced = LoadAcquire(&header_->produced);
-  // Never goes down, whatever the device writes.
+  // Never decreases, whatever the device writes.
   counts_.lost = std::max<uint64_t>(counts_.lost, LoadAcquire(&header_->lost));
   const uint64_t waiting = produced - consumed_;
   more_ = 0;
   if (waiting > uint64_t{1} << log2_records_) {
-    // A device that obeys the consumer index cannot be more than a ring ahead.
-    // Nothing is read until the index makes sense again.
+    // A device that obeys the consumer index cannot be more than a ring ahead. Nothing is read
+    // until the index is valid again.
     ++counts_.bad_index;
     return 0;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The consumer's end of a mapped device trace ring. Knows nothing of ioctls, so
-// that tests and the fuzzer run it on plain memory.
+// The consumer of a mapped device trace ring. It uses no ioctls, so that tests and the fuzzer can
+// run it on plain memory.
 #ifndef DAEMON_SOURCES_AXL_RING_READER_H_
 #define DAEMON_SOURCES_AXL_RING_READER_H_
 
@@ -13,29 +13,29 @@
 
 namespace acceltrace::daemon {
 
-// The account of a ring. Records carry numbers that count dropped ones too, so the
-// device's own count of losses is checked against the numbers that are missing.
+// The account of a ring. Record numbers also count dropped records, so the device's own count of
+// losses is compared with the missing numbers.
 struct RingCounts {
-  uint64_t out = 0;           // records handed over, loss records included
-  uint64_t lost = 0;          // dropped, as the device counts
-  uint64_t bad_index = 0;     // drains that found a producer index that makes no sense
-  uint64_t bad_sequence = 0;  // record numbers that went backwards
-  uint64_t missing = 0;       // record numbers never seen
+  uint64_t out = 0;           // records passed on, including loss records
+  uint64_t lost = 0;          // dropped, according to the device
+  uint64_t bad_index = 0;     // drains that found an invalid producer index
+  uint64_t bad_sequence = 0;  // record numbers that decreased
+  uint64_t missing = 0;       // record numbers that were never seen
 
   uint64_t in() const { return out + AllLost(); }
-  // At the end of a recording: losses that the device did not own up to included.
+  // At the end of a recording; includes losses that the device did not report.
   uint64_t AllLost() const { return lost > missing ? lost : missing; }
 };
 
 class RingReader {
  public:
-  // map: the header page and the records, writable (the consumer index is in it).
-  // It must outlive the reader. Errors: too small, wrong magic or record size.
+  // `map` is the header page and the records. It must be writable, since it has the consumer index,
+  // and must outlive the reader. Fails if it is too small or has the wrong magic or record size.
   static Result<RingReader> Open(void* map, size_t map_bytes);
 
-  // Hands what waits, at most max_records of it, to the handler, which is called with spans of
-  // the ring as (const axl_record*, size_t), and frees its place. The device may write to a
-  // record at any time: the handler reads each field once. Returns how full the ring was, in
+  // Passes at most max_records waiting records to the handler and frees their space. The handler is
+  // called with spans of the ring as (const axl_record*, size_t). The device may write to a record
+  // at any time, so the handler must read each field once. Returns the ring's fill level in
   // permille.
   template <typename Handler>
   uint32_t Drain(size_t max_records, Handler&& handler) {
@@ -53,13 +53,14 @@ class RingReader {
     }
     return static_cast<uint32_t>(waiting * 1000 / capacity);
   }
-  // Records left in the ring by the last Drain.
+  // Returns true if the last Drain left records.
   bool more() const { return more_ > 0; }
 
-  // How full the ring is now; from any thread.
+  // The ring's current fill level. May be called from any thread.
   uint32_t FillPermille() const;
 
-  // Where the ring ends now, as the device says; and whether Drain() has come so far.
+  // Mark() returns the current end of the ring, according to the device; Passed() whether Drain()
+  // has read up to it.
   uint64_t Mark() const;
   bool Passed(uint64_t mark) const { return static_cast<int64_t>(consumed_ - mark) >= 0; }
 

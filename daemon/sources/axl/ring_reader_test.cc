@@ -46,7 +46,7 @@ TEST_CASE("a full ring drops, and every drop is counted") {
   CHECK(seen == 50 * kRecords);
   CHECK(reader.counts().lost == made - seen);
   CHECK(reader.counts().in() == made);
-  // The last round's drops are at the tail: no record after them shows the gap.
+  // The last round's drops are at the end: no later record shows the gap.
   CHECK(reader.counts().missing == 49 * (45 - kRecords));
 }
 

@@ -7,8 +7,8 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int kBurst = 32;
-// As many tries as the driver makes of a sample. The first ones find cold caches; eight
-// narrowed intervals by 1 % more than four, four by 6 to 20 % more than two.
+// The same number of attempts that the driver makes for a sample. The first ones have cold caches;
+// eight narrowed intervals by 1 % more than four, four by 6 to 20 % more than two.
 constexpr int kLatches = 4;
 
 }  // namespace
@@ -25,8 +25,8 @@ bool SampleSource::SampleClock() {
   return true;
 }
 
-// A posted write latches the clock, a read fetches it. The write is often on its way for a
-// shorter time than a read's request, and bounds the clock from that side (docs/clocks.md).
+// A posted write latches the clock, a read fetches it. The write often takes less time than a
+// read's request, and bounds the clock from that side (docs/clocks.md).
 bool SampleSource::LatchClock() {
   CounterSnapshot latch;
   if (!device_->LatchClock(&latch).ok() || latch.host_after_ns < latch.host_before_ns) {
@@ -39,17 +39,17 @@ bool SampleSource::LatchClock() {
 }
 
 bool SampleSource::Tick(bool latch) {
-  // Of this thread's own time: while it is preempted it costs nobody anything.
+  // Measured as CPU time of this thread: preemption is no cost for others.
   const uint64_t begin_cpu_ns = ThreadCpuNs();
   const bool good = SampleClock();
   const uint64_t sampled_cpu_ns = ThreadCpuNs();
   latch = latch && good && watch_.steady();
   for (int i = 0; latch && i < kLatches; ++i) {
-    if (!LatchClock()) break;  // samples alone will do
+    if (!LatchClock()) break;  // samples alone are sufficient
   }
   const auto sample_ns = static_cast<int64_t>(sampled_cpu_ns - begin_cpu_ns);
   const auto latches_ns = static_cast<int64_t>(latch ? ThreadCpuNs() - sampled_cpu_ns : 0);
-  // By our own clock: whatever the sample says, the next one is not at once.
+  // Uses our own clock: whatever the sample says, the next one must not follow at once.
   next_ns_ = NextMultiple(MonotonicNs(), watch_.Pause(sample_ns, latches_ns));
   return good;
 }
@@ -65,14 +65,14 @@ void SampleSource::SampleCounters() {
 }
 
 void SampleSource::Burst() {
-  bool there = clocks_;  // a device that is gone will not come back
+  bool there = clocks_;  // a device that is gone will not return
   for (int i = 1; there && i < kBurst; ++i) there = Tick(false);
   if (there) Tick(true);
   if (counters_) SampleCounters();
 }
 
 Status SampleSource::Start() {
-  // The first sample shows whether the device answers at all.
+  // The first sample shows whether the device responds at all.
   ClockSample sample;
   if (clocks_) {
     if (Status status = device_->SampleClock(&sample); !status.ok()) return status;

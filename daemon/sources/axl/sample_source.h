@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clock and counter samples taken through the driver.
+// The source of clock and counter samples taken through the driver.
 //
-// Clocks: a burst at both ends of the recording, where the estimator would
-// otherwise extrapolate, and as ClockWatch says in between; after each the clock is
-// latched a few times, too. Counters: a snapshot at both ends; the device samples them
-// itself in between.
+// Clocks are sampled in a burst at both ends of the recording, where the estimator would otherwise
+// extrapolate, and at the intervals of ClockWatch in between; after each sample the clock is also
+// latched a few times. Counters are read at both ends; in between, the device samples them itself.
 #ifndef DAEMON_SOURCES_AXL_SAMPLE_SOURCE_H_
 #define DAEMON_SOURCES_AXL_SAMPLE_SOURCE_H_
 

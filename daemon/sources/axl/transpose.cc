@@ -11,7 +11,7 @@ typedef uint64_t Longs __attribute__((vector_size(32)));
 inline __attribute__((always_inline)) void Body(const axl_record* const* records, size_t count,
                                                 uint64_t* columns, size_t stride) {
   for (size_t i = 0; i < count; i += 4) {
-    // Behind the end the last record stands in.
+    // After the end, the last record is repeated.
     const size_t last = count - 1;
     const __u8* from0 = records[i]->bytes;
     const __u8* from1 = records[i + 1 < count ? i + 1 : last]->bytes;

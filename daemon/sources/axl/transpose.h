@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Command records, as the device writes them, to columns of 64-bit words: four records at
+// Transposes command records, as written by the device, to columns of 64-bit words, four records at
 // once.
 #ifndef DAEMON_SOURCES_AXL_TRANSPOSE_H_
 #define DAEMON_SOURCES_AXL_TRANSPOSE_H_
@@ -14,8 +14,8 @@ namespace acceltrace::daemon {
 
 inline constexpr size_t kRecordWords = AXL_TRACE_RECORD_BYTES / sizeof(uint64_t);
 
-// Word w of record i goes to columns[w * stride + i]. Each word is read once; up to three
-// values behind the last row of each column are overwritten.
+// Word w of record i is stored in columns[w * stride + i]. Each word is read once; up to three
+// values after the last row of each column are overwritten.
 void Transpose(const axl_record* const* records, size_t count, uint64_t* columns, size_t stride);
 
 }  // namespace acceltrace::daemon
