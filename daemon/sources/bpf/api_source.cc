@@ -24,8 +24,8 @@ constexpr char kProvider[] = "libaxl";
 
 }  // namespace
 
-// The probes of a library are attached one by one: what a process does while this lives would be
-// begins without ends and ends without begins, and is left out.
+// The probes of a library are attached individually. While this object exists, the process's events
+// are dropped, as they would be begins without ends and ends without begins.
 class ApiSource::ProbeGate {
  public:
   ProbeGate(ApiSource* source, uint32_t pid)
@@ -68,7 +68,7 @@ Status ApiSource::Start() {
   return {};
 }
 
-// What the BPF ring's records say of a thread's end comes after its calls.
+// Records of a thread's end in the BPF ring must be handled after its calls.
 void ApiSource::BeforeDrain(int64_t now_ns) {
   pace_ = rings_.Drain(now_ns);
   submitters_before_drain_ = submitters_;
@@ -91,7 +91,7 @@ void ApiSource::BeforeStop() {
 
 void ApiSource::Stop() {
   running_ = false;
-  if (options().rings) rings_.Stop();  // which reports its own account
+  if (options().rings) rings_.Stop();  // reports its own account
   for (const uint32_t pid : submitters_) users_.try_emplace(pid);
   ReportUnseen();
   handler_->OnApiBound(rings_.bound_ns());
@@ -124,11 +124,11 @@ bool ApiSource::AttachUsdt(const std::string& library, const std::string& name) 
   return any;
 }
 
-// Rings if the library has them, its other probes only if not. library: a path that can be
-// opened here; name: what to call it.
+// Uses rings if the library has them, and its other probes only if not. `library` is a path that
+// can be opened here; `name` is used in messages.
 bool ApiSource::AttachLibrary(const std::string& library, const std::string& name) {
   const auto& programs = tracer_->skeleton()->progs;
-  // The answer is there before the question: ring_ready's semaphore is what makes processes ask.
+  // The answer must be ready before the question: ring_ready's semaphore makes processes ask.
   if (!options().rings || ElfProbes(library, kProvider).count("ring_wanted") == 0 ||
       !AttachProbe(programs.ring_wanted, library, name, "ring_wanted") ||
       !AttachProbe(programs.ring_ready, library, name, "ring_ready")) {
@@ -145,8 +145,8 @@ bool ApiSource::AttachLibrary(const std::string& library, const std::string& nam
   return true;
 }
 
-// From now on, for processes whose rings cannot be read. Those whose rings are read are
-// not recorded twice: their programs do nothing.
+// From now on, probes are used for processes whose rings cannot be read. Processes whose rings are
+// read are not recorded twice: the BPF programs ignore them.
 void ApiSource::UseProbes() {
   probes_used_ = true;
   if (ring_user_) ring_user_->HasProbes();
@@ -156,7 +156,7 @@ void ApiSource::UseProbes() {
   }
 }
 
-// Another recording of this daemon may have the rings of a process: probes are then there before
+// Another recording of this daemon may have the rings of a process: probes are then attached before
 // the process makes its first call.
 void ApiSource::ShareRings() {
   ring_user_ =
@@ -166,9 +166,9 @@ void ApiSource::ShareRings() {
   if (options().system_wide && ring_user_->AnyOther()) UseProbes();
 }
 
-// why: of what is new the copy's name, else what is in the way.
+// *why is the copy's name if it is new, otherwise the obstacle.
 LibraryFinder::Found ApiSource::LookForLibrary(uint32_t pid, std::string* why) {
-  std::optional<ProbeGate> gate;  // only to attach: else its calls are seen already
+  std::optional<ProbeGate> gate;  // only to attach; otherwise its calls are recorded already
   std::string copy;
   const LibraryFinder::Found found = finder_.Look(
       pid,
@@ -183,7 +183,8 @@ LibraryFinder::Found ApiSource::LookForLibrary(uint32_t pid, std::string* why) {
   return found;
 }
 
-// Of a process that has no copy of the library mapped, or ended before that could be looked at.
+// The reason for a process that has no copy of the library mapped, or that ended before that could
+// be checked.
 std::string ApiSource::NoLibraryReason(uint32_t pid, bool looked_at) const {
   if (looked_at && access(fmt::format("/proc/{}/maps", pid).c_str(), F_OK) == 0) {
     return fmt::format(
@@ -204,7 +205,7 @@ void ApiSource::UseProbesFor(uint32_t pid) {
   UseProbes();
 }
 
-// What the process does meanwhile is recorded; its calls are whole from here on.
+// What the process did in the meantime is recorded; its calls are complete from now on.
 void ApiSource::SeeCallsFromHere(uint32_t pid) {
   handler_->OnProcessEvent({MonotonicNs(), proto::ProcessEvents::KIND_CALLS, pid, pid, 0});
 }
@@ -212,14 +213,15 @@ void ApiSource::SeeCallsFromHere(uint32_t pid) {
 void ApiSource::OnTracked(uint32_t pid) {
   const bool had_probes = probes_used_;
   if (ring_user_ && ring_user_->OtherRecords(pid)) UseProbesFor(pid);
-  std::string why;  // is reported when it uses a device
+  std::string why;  // reported when it uses a device
   const bool fresh = LookForLibrary(pid, &why) == LibraryFinder::Found::kNew;
   (void)AdoptRings(pid);
   if (fresh || probes_used_ != had_probes) SeeCallsFromHere(pid);
 }
 
-// A process makes rings as soon as the kernel has begun to attach to its library, and says so once:
-// perhaps before there was a program to hear it. true: its calls are seen from now on.
+// A process makes rings as soon as the kernel has begun to attach to its library, and announces
+// them once, perhaps before a program was attached that could receive it. Returns true if its calls
+// are recorded from now on.
 bool ApiSource::AdoptRings(uint32_t pid) {
   if (!options().rings || rings_.has(pid)) return false;
   if (ring_user_ && ring_user_->LeavesTo(pid)) return false;
@@ -228,14 +230,15 @@ bool ApiSource::AdoptRings(uint32_t pid) {
     return true;
   }
   if (FindSegments(pid).empty()) return false;
-  // Another recording reads them, or they are not whole yet: one of both ways, or calls come twice.
+  // Another recording reads them, or they are incomplete. Only one way may be used, as calls would
+  // be recorded twice otherwise.
   probed_.insert(pid);
   UseProbesFor(pid);
   return true;
 }
 
-// What a process was before and what its library said is in records of the BPF ring that may not
-// be read yet.
+// What a process was before, and what its library announced, may be in records of the BPF ring that
+// were not read yet.
 void ApiSource::OnJobOf(uint32_t pid) {
   if (users_.count(pid) == 0) submitters_.insert(pid);
 }
@@ -258,8 +261,7 @@ void ApiSource::OnExit(uint32_t pid, uint32_t tid) {
   if (pid == tid) probed_.erase(pid);
 }
 
-// A process uses a device without a call of the library having been seen: it may run a
-// copy that nobody knew of.
+// A process uses a device, but no call of the library was recorded: it may use an unknown copy.
 void ApiSource::OnDriverUse(uint32_t pid) {
   const auto [user, fresh] = users_.try_emplace(pid);
   if (!fresh || rings_.has(pid) || bpf_->events().SawCalls(pid)) return;

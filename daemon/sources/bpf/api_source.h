@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// API calls of the library: by shared memory where a process can write to it, else by the
-// library's probes. Finds the copies of the library that recorded processes run.
+// The source of API calls of the library: by shared memory if a process can write to it, otherwise
+// by the library's probes. Finds the copies of the library that recorded processes use.
 #ifndef DAEMON_SOURCES_BPF_API_SOURCE_H_
 #define DAEMON_SOURCES_BPF_API_SOURCE_H_
 
@@ -81,16 +81,19 @@ class ApiSource : public Source,
   bool probes_used_ = false;
   std::unique_ptr<RingUser> ring_user_;  // while it records, if it reads rings
   LibraryFinder finder_;
-  // Attached, without their other probes so far. The file is held where it has no path here.
+  // Attached libraries whose other probes are not attached yet. The file is kept open if it has no
+  // path here.
   struct RingLibrary {
     std::string path, name;
     UniqueFd file;
   };
   std::vector<RingLibrary> ring_libraries_;
   std::vector<Link> links_;
-  std::map<uint32_t, std::string> users_;  // of the driver; why their calls are not seen, if known
-  std::set<uint32_t> probed_;              // calls come by probes, also if there are rings
-  // By the driver's ring, to be looked at once the BPF ring is read up to then.
+  // Users of the driver, with the reason why their calls are not recorded, if known.
+  std::map<uint32_t, std::string> users_;
+  std::set<uint32_t> probed_;  // their calls come by probes, even with rings
+  // Processes that submitted according to the driver's ring; handled once the BPF ring was read up
+  // to that time.
   std::set<uint32_t> submitters_, submitters_before_drain_;
 };
 

@@ -18,28 +18,29 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr int kRounds = 7, kTimes = 24;
-constexpr size_t kSampleRingBytes = 64 << 10;  // for all of them
+constexpr size_t kSampleRingBytes = 64 << 10;  // for all samples
 
 struct LinkDeleter {
   void operator()(bpf_link* link) const { bpf_link__destroy(link); }
 };
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
-// Fires the tracepoint task_rename.
+// Triggers the tracepoint task_rename.
 void Rename(const char* name) { prctl(PR_SET_NAME, name, 0UL, 0UL, 0UL); }
 
 __attribute__((noinline)) void Fire(const char* name, uint64_t correlation) {
   DTRACE_PROBE4(acceltraced, calibrate, name, correlation, uint64_t{4096}, uint32_t{1});
 }
 
-// Rounds without the program, then as many with it: to attach it takes longer than to run it.
+// Runs all rounds without the program, then the same number with it, since attaching takes longer
+// than running.
 template <typename Attach>
 Measured With(const std::function<void()>& once, Attach&& attach) {
   const auto nothing = [] {};
   const Measured without = CostOf(once, nothing, kRounds, kTimes);
   const auto attached = attach();
   if (!attached) return {};
-  once();  // what is only needed the first time
+  once();  // first-time initialisation
   const Measured with = CostOf(once, nothing, kRounds, kTimes);
   return {std::max(0.0, with.ns - without.ns), with.error_ns + without.error_ns};
 }

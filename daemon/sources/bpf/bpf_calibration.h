@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an event costs that a BPF program takes.
+// Measures the cost of an event that a BPF program records.
 #ifndef DAEMON_SOURCES_BPF_BPF_CALIBRATION_H_
 #define DAEMON_SOURCES_BPF_BPF_CALIBRATION_H_
 
@@ -10,13 +10,14 @@ struct bpf_program;
 
 namespace acceltrace::daemon {
 
-// Each attaches the program, lets it run some hundred times in this thread and detaches it.
-// 0 when it could not be attached: then no events of that kind come either.
+// Each function attaches the program, runs it some hundred times in this thread and detaches it.
+// Returns 0 if it cannot be attached: then there are no events of that kind either.
 Measured CalibrateTracepoint(bpf_program* program);
 Measured CalibrateUsdt(bpf_program* program);
-// A begin or an end of a system call, with the programs at one that SystemCalls::Prepare() chose.
+// The cost of the begin or the end of a system call, with programs that SystemCalls::Prepare() has
+// prepared.
 Measured CalibrateSystemCall(bpf_program* begin, bpf_program* end);
-// Likewise of a tracepoint's sample in a ring of perf's.
+// The cost of a tracepoint's sample in a perf ring.
 Measured CalibrateSample();
 
 }  // namespace acceltrace::daemon

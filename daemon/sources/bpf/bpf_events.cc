@@ -11,7 +11,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxThreads = 1 << 20;  // remembered; more are looked up again
+constexpr size_t kMaxThreads = 1 << 20;  // remembered; others are looked up again
 constexpr size_t kMaxNamesPerProcess = 1 << 16;
 
 struct TypeInfo {
@@ -19,7 +19,7 @@ struct TypeInfo {
   act_hop hop;
 };
 
-// Size 0: no such type.
+// Size 0 means that there is no such type.
 constexpr TypeInfo kTypes[ACT_NUM_TYPES] = {
     {0, ACT_HOP_API},
     {sizeof(act_api_begin), ACT_HOP_API},
@@ -127,7 +127,7 @@ void BpfEvents::Handle(const void* data, size_t bytes) {
         watcher->OnRingReady(head.pid, {record.address, record.bytes});
       }
       break;
-    case ACT_RING_WAKE:  // has done its work by waking
+    case ACT_RING_WAKE:  // its only purpose was to wake the reader
       break;
     case ACT_JOB:
       OnJob(*static_cast<const act_job*>(data));
@@ -165,7 +165,7 @@ void BpfEvents::OnJob(const act_job& record) {
 }
 
 void BpfEvents::NoteUse(uint32_t pid, uint64_t correlation) {
-  // Without a count it is no call of the library.
+  // An id without a count is not that of a library call.
   if (static_cast<uint32_t>(correlation) == 0 || pid == last_user_) return;
   last_user_ = pid;
   for (ProcessWatcher* watcher : watchers_) watcher->OnDriverUse(pid);
@@ -217,7 +217,7 @@ void BpfEvents::OnProcess(const act_process& record) {
       break;
     case ACT_PROCESS_FORK:
       ReportFate(record, proto::ProcessEvents::KIND_BEGUN);
-      // A child has its parent's memory; if it is a process, its own names too.
+      // A child inherits its parent's memory, and so the names in it.
       if (record.h.pid != record.parent) {
         const auto parent = names_.find(record.parent);
         if (parent != names_.end()) names_[record.h.pid] = NamesByAddress(parent->second);
@@ -226,7 +226,7 @@ void BpfEvents::OnProcess(const act_process& record) {
     case ACT_PROCESS_EXEC:
       for (ProcessWatcher* watcher : watchers_) watcher->OnExec(record.h.pid);
       ReportFate(record, proto::ProcessEvents::KIND_EXECUTED);
-      if (last_user_ == record.h.pid) last_user_ = 0;  // with another library, perhaps
+      if (last_user_ == record.h.pid) last_user_ = 0;  // it may use another library now
       names_.erase(record.h.pid);
       if (stacks_ != nullptr) stacks_->OnExec(record.h.pid);
       break;
@@ -269,11 +269,10 @@ void BpfEvents::NoteSubmitter(uint32_t pid, uint32_t tid) {
 
 void BpfEvents::ReportThread(uint32_t pid, uint32_t tid) {
   if (threads_.count(uint64_t{pid} << 32 | tid) != 0) return;
-  // Jobs come by another ring than ends do: one that is gone has been named when it was seen.
+  // Jobs arrive by another ring than thread ends: a thread that is gone was named when it was seen.
   const std::string name = ThreadName(pid, tid);
   if (!name.empty()) return ReportName(pid, tid, handler_->Intern(name));
-  // A process's rings may name any number of threads that there never were: each is looked for
-  // once.
+  // A process's rings may refer to any number of nonexistent threads: each is looked up only once.
   if (threads_.size() >= kMaxThreads) threads_.clear();
   threads_.emplace(uint64_t{pid} << 32 | tid, 0);
 }
@@ -299,7 +298,7 @@ uint32_t BpfEvents::NameAt(uint32_t pid, uint64_t address) {
   NamesByAddress& names = names_[pid];
   const auto found = names.find(address);
   if (found != names.end()) return found->second;
-  // Its record was lost, or the process was followed only later.
+  // The name's record was lost, or the process was recorded only later.
   if (names.size() >= kMaxNamesPerProcess) names.clear();
   return names[address] = TextOrMemory("", pid, address);
 }

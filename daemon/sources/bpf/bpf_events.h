@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of the BPF ring to events: checks each record, resolves its names.
-// Knows nothing of libbpf.
+// Turns records of the BPF ring into events: checks each record and resolves its names. Does not
+// use libbpf.
 #ifndef DAEMON_SOURCES_BPF_BPF_EVENTS_H_
 #define DAEMON_SOURCES_BPF_BPF_EVENTS_H_
 
@@ -23,16 +23,16 @@
 
 namespace acceltrace::daemon {
 
-// What happens to processes, reported before the handler gets it.
+// Is told about changes of processes before the event handler.
 class ProcessWatcher {
  public:
   virtual ~ProcessWatcher() = default;
   virtual void OnRingReady(uint32_t /*pid*/, const SegmentPlace&) {}
   virtual void OnExec(uint32_t /*pid*/) {}
-  // It uses a device; reported more than once.
+  // It uses a device; may be called more than once.
   virtual void OnDriverUse(uint32_t /*pid*/) {}
   virtual void OnExit(uint32_t /*pid*/, uint32_t /*tid*/) {}
-  // It is no longer recorded: it runs as another user.
+  // It is no longer recorded, as it runs as another user.
   virtual void OnLeft(uint32_t /*pid*/, int64_t /*time_ns*/) {}
 };
 
@@ -40,43 +40,44 @@ class BpfEvents {
  public:
   explicit BpfEvents(EventHandler* handler) : handler_(handler) {}
 
-  // It must outlive this.
+  // The watcher must outlive this object.
   void AddWatcher(ProcessWatcher* watcher) { watchers_.push_back(watcher); }
 
-  // One record from the ring, aligned to 8 bytes.
+  // Handles one record from the ring, aligned to 8 bytes.
   void Handle(const void* data, size_t bytes);
 
-  // Takes stacks of API calls; must outlive this.
+  // Passes stacks of API calls to `stacks`, which must outlive this object.
   void UseStacks(CallStacks* stacks) { stacks_ = stacks; }
-  // Takes begins and ends of calls; must outlive this.
+  // Passes begins and ends of calls to `calls`, which must outlive this object.
   void UseCalls(ThreadCalls* calls) { calls_ = calls; }
-  // Calls whose stack is not known since its frames were lost or there are too many stacks.
+  // The number of calls whose stack is unknown, as its frames were lost or there are too many
+  // stacks.
   uint64_t unknown_stacks() const { return unknown_stacks_; }
-  // When the first and the last of them were since this was asked for the last time; 0: none were.
+  // The times of the first and the last of them since the last call of this; 0 if there were none.
   std::pair<int64_t, int64_t> TakeUnknownSpan() { return std::exchange(unknown_span_ns_, {0, 0}); }
 
-  // Number `index` of the map `functions` is called so.
+  // Names entry `index` of the map `functions`.
   void NameFunction(uint32_t index, const std::string& name);
 
-  // Hands over the rows that wait for more of their kind.
+  // Passes on incomplete blocks.
   void Flush();
 
-  // A process uses the driver; correlation: the id that its library gave a job of it.
+  // A process uses the driver; `correlation` is the id that its library gave one of its jobs.
   void NoteUse(uint32_t pid, uint64_t correlation);
 
-  // A process that was there before: its threads' names, from /proc.
+  // Reads the thread names of a process that existed before from /proc.
   void NoteExisting(uint32_t pid);
 
-  // Reports a thread's name if it was not reported before.
+  // Reports a thread's name unless it was reported before.
   void NoteThread(uint32_t pid, uint32_t tid);
 
-  // A thread has submitted to a device: kernel threads are reported by nobody else.
+  // A thread has submitted to a device. Kernel threads are only reported here.
   void NoteSubmitter(uint32_t pid, uint32_t tid);
 
-  // Whether this process was heard of through the probes of the library.
+  // Returns true if the library's probes have reported events of this process.
   bool SawCalls(uint32_t pid) const { return callers_.count(pid) != 0; }
 
-  // Records by hop: taken, and refused.
+  // The numbers of accepted and of refused records, by hop.
   uint64_t out(act_hop hop) const { return out_[hop]; }
   uint64_t bad(act_hop hop) const { return bad_[hop]; }
 
@@ -110,9 +111,9 @@ class BpfEvents {
   std::unordered_map<uint32_t, NamesByAddress> names_;
   std::unordered_map<uint64_t, uint32_t> threads_;  // pid << 32 | tid to the name last reported
   uint64_t last_thread_ = 0;
-  uint64_t last_submitter_ = 0;  // likewise, of jobs of providers
+  uint64_t last_submitter_ = 0;  // the same for jobs of providers
   std::unordered_set<uint32_t> callers_;
-  uint32_t last_user_ = 0;  // of the driver
+  uint32_t last_user_ = 0;  // the last user of the driver
   uint64_t out_[ACT_NUM_HOPS] = {};
   uint64_t bad_[ACT_NUM_HOPS] = {};
 };

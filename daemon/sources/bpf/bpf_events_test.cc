@@ -14,7 +14,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr uint32_t kPid = 4'000'000;  // above every real one
+constexpr uint32_t kPid = 4'000'000;  // above all real pids
 
 act_head Head(uint16_t type, uint32_t extra = 0, uint32_t pid = kPid) {
   return {1000, pid, pid, type, 0, extra};

@@ -26,7 +26,7 @@ uint64_t Position(const Mapping& page) {
   return __atomic_load_n(static_cast<const uint64_t*>(page.get()), __ATOMIC_RELAXED);
 }
 
-// Tracepoints that fire for each wait or buffer and add detail only: a job is known without.
+// Frequent tracepoints of each wait or buffer that only add detail: a job is complete without them.
 bool IsFrequentDetail(std::string_view name) {
   for (const char* detail : {"axl_wake", "axl_dma_map", "axl_dma_unmap", "axl_buf"}) {
     if (name == detail) return true;
@@ -52,7 +52,7 @@ int BpfSource::OnRecord(void* context, void* data, size_t bytes) {
   return ++self->drained_records_ >= kMaxRecordsPerDrain ? kDrainFull : 0;
 }
 
-// Its positions are in its first two pages, a page each.
+// The positions are in the ring's first two pages, one in each.
 Status BpfSource::MapRing() {
   const int fd = bpf_map__fd(tracer_->skeleton()->maps.ring);
   ring_.reset(ring_buffer__new(fd, OnRecord, this, nullptr));
@@ -69,7 +69,7 @@ Status BpfSource::MapRing() {
   return {};
 }
 
-// errno, 0 when attached.
+// Returns errno, or 0 if it is attached.
 int BpfSource::Attach(bpf_program* program, const std::string& name) {
   bpf_link* link = bpf_program__attach_raw_tracepoint(program, name.c_str());
   const int error = link != nullptr ? 0 : errno;
@@ -87,7 +87,7 @@ Status BpfSource::AttachDriver() {
     if (options.light && IsFrequentDetail(name)) continue;
     if (!options.jobs && (name == "axl_job" || name == "axl_wake")) continue;
     if (Attach(program, name) == EINVAL) {
-      // Where one has other arguments, none can be trusted to mean what we think.
+      // If one has other arguments, the meaning of all of them is uncertain.
       return Status::Error("the loaded axl.ko has a tracepoint " + name +
                            " with other arguments: load the axl.ko built with this acceltraced");
     }
@@ -144,7 +144,7 @@ Pace BpfSource::Drain(int64_t now_ns) {
   return pace;
 }
 
-// report: losses that were not reported yet are.
+// With `report`, losses that were not reported yet are reported.
 BpfSource::HopTotals BpfSource::ReadHops(bool report) {
   const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
   std::vector<act_counts> values(cpus);
@@ -163,7 +163,7 @@ BpfSource::HopTotals BpfSource::ReadHops(bool report) {
       if (report) reported[cpu] = value.lost;
     }
   }
-  // Those whose frames were lost on the way.
+  // Includes those whose frames were lost.
   totals[ACT_HOP_STACK].lost += events_.unknown_stacks();
   if (report) {
     const auto [first_ns, last_ns] = events_.TakeUnknownSpan();
@@ -197,9 +197,9 @@ std::vector<Hop> BpfSource::Hops() {
     Hop account = {kHopNames[hop], totals[hop].seen, events_.out(which), totals[hop].lost,
                    events_.bad(which)};
     const uint64_t accounted = account.out + account.lost + account.bad;
-    // Records of processes are the source's own: the session gets what it makes of them.
+    // Records of processes are converted by this source; the session receives the results.
     if (which != ACT_HOP_PROCESS) account.into = kSessionHop;
-    // While programs run, records wait in the ring; afterwards a difference is an error.
+    // While programs run, records may wait in the ring; afterwards a difference is an error.
     if (!links_.empty() && account.in > accounted) account.waiting = account.in - accounted;
     hops.push_back(std::move(account));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring that BPF programs write to: API calls by probes, driver and process events. The
-// tracepoints of the driver and of the process tree are attached here, those of calls by the
-// sources that are this one's companions.
+// The source of the ring that BPF programs write to: API calls by probes, driver and process
+// events. This attaches the tracepoints of the driver and of the process tree; its companions
+// attach those of calls.
 #ifndef DAEMON_SOURCES_BPF_BPF_SOURCE_H_
 #define DAEMON_SOURCES_BPF_BPF_SOURCE_H_
 
@@ -28,24 +28,24 @@ namespace acceltrace::daemon {
 
 class BpfSource : public Source, public TrackedProcesses::Listener {
  public:
-  // A source whose events and this one's explain each other. It is drained and stopped after this
-  // one; these are called before.
+  // A source whose events and those of this source explain each other. It is drained and stopped
+  // after this one, which calls these functions before.
   class Companion {
    public:
     virtual ~Companion() = default;
-    // Takes what waits now: what the ring's records say of it is handed over before it is.
+    // Collects what is waiting now: related records of the ring are then passed on first.
     virtual void BeforeDrain(int64_t now_ns) { (void)now_ns; }
-    // Nothing more comes in after this.
+    // No more events may follow after this.
     virtual void BeforeStop() = 0;
   };
 
-  // tracer: loaded. The handler must outlive the source.
+  // `tracer` must be loaded. The handler must outlive the source.
   BpfSource(std::shared_ptr<Tracer> tracer, EventHandler* handler);
 
-  // They must live until this is stopped; in this order.
+  // Companions are called in this order, and must exist until the source is stopped.
   void AddCompanion(Companion* companion) { companions_.push_back(companion); }
 
-  // Errors: the ring cannot be mapped; the driver's tracepoints are others.
+  // Fails if the ring cannot be mapped, or if the driver has other tracepoints.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   void Mark() override;
@@ -60,15 +60,16 @@ class BpfSource : public Source, public TrackedProcesses::Listener {
 
   BpfEvents& events() { return events_; }
   const ThreadCalls& calls() const { return calls_; }
-  // Whether the last Drain left nothing.
+  // Returns true if the last Drain read everything.
   bool caught_up() const { return drained_records_ < kMaxRecordsPerDrain; }
-  // Takes what waits, within the bounds of a Drain.
+  // Reads what is waiting, up to the limit of a Drain.
   void Consume();
-  // USDT probes or uprobes are about to be attached: measures what one costs, the first time.
+  // Must be called before USDT probes or uprobes are attached. The first call measures the cost of
+  // a probe.
   void ReportProbeCost();
 
  private:
-  // A flood here must not keep the other sources, whose rings are smaller, waiting.
+  // A flood here must not delay other sources, whose rings are smaller.
   static constexpr uint32_t kMaxRecordsPerDrain = 4096;
 
   struct RingDeleter {
@@ -76,7 +77,7 @@ class BpfSource : public Source, public TrackedProcesses::Listener {
   };
   struct HopTotal {
     uint64_t seen = 0, lost = 0;
-    LossSpan span;  // of new losses
+    LossSpan span;  // the times of new losses
   };
   using HopTotals = std::array<HopTotal, ACT_NUM_HOPS>;
 
@@ -96,10 +97,11 @@ class BpfSource : public Source, public TrackedProcesses::Listener {
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   std::vector<Link> links_;
   UniqueFd stats_fd_;
-  Mapping consumed_, produced_;  // a page each: positions in the ring, uint64_t
-  uint64_t mark_ = 0;            // likewise
+  Mapping consumed_, produced_;  // one page each, with the uint64_t position in the ring
+  uint64_t mark_ = 0;            // a position as well
   uint64_t reported_lost_[ACT_NUM_HOPS] = {};
-  std::vector<act_losses> reported_by_cpu_[ACT_NUM_HOPS];  // of them, what BPF programs counted
+  // The part of it that BPF programs counted.
+  std::vector<act_losses> reported_by_cpu_[ACT_NUM_HOPS];
   int64_t last_loss_check_ns_ = 0;
   uint32_t drained_records_ = 0;
   bool probe_cost_reported_ = false;

@@ -17,8 +17,8 @@
 namespace acceltrace::daemon {
 namespace {
 
-// What has an event of its own. A job's other steps are recorded when it is over, the begin of a
-// wait at its end.
+// Kinds with an event of their own. A job's other steps are recorded at its end, the begin of a
+// wait at the end of the wait.
 constexpr uint32_t kTracepointKinds[] = {
     proto::HostBatch::KIND_COMPLETE, proto::HostBatch::KIND_WAKE,
     proto::HostBatch::KIND_DMA_MAP,  proto::HostBatch::KIND_DMA_UNMAP,
@@ -54,7 +54,7 @@ void ReportRingCosts(const ApiRings& rings, EventHandler* handler) {
   const auto add = [handler](const char* kind, const Measured& cost, Count count) {
     handler->OnEventCost({kind, cost.ns, cost.error_ns, {}, std::move(count)});
   };
-  // What was lost counts as begins of calls.
+  // Lost events are counted as begins of calls.
   add("shared-memory", MeasureRingEvent(RingCall::kBegin), [&rings] {
     const ApiRings::Written& written = rings.written();
     const uint64_t others = written.texts + written.ends + written.begins_without_stream;
@@ -75,7 +75,7 @@ void ReportRingCosts(const ApiRings& rings, EventHandler* handler) {
   handler->OnEventCost(set_up);
 }
 
-// Deep ones take longer: each is measured.
+// Deep stacks take longer, so each one is measured.
 void ReportStackCost(tracer_bpf* skeleton, EventHandler* handler) {
   const auto runs = [skeleton] {
     return __atomic_load_n(&skeleton->bss->stack_runs, __ATOMIC_RELAXED);
@@ -120,7 +120,7 @@ std::vector<std::unique_ptr<Source>> MakeBpfSources(const std::shared_ptr<Tracer
   }
   if (api) bpf->AddCompanion(api.get());
 
-  // Before anything is attached that would be measured as well.
+  // Must be done before attaching anything that would be measured as well.
   if (options.driver) {
     ReportTracepointCost(*tracer, handler);
   } else if (provider) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sources of this folder put together.
+// Creates the sources of this folder.
 #ifndef DAEMON_SOURCES_BPF_BPF_SOURCES_H_
 #define DAEMON_SOURCES_BPF_BPF_SOURCES_H_
 
@@ -13,8 +13,9 @@
 
 namespace acceltrace::daemon {
 
-// Those that the tracer's options want, to be started, drained and stopped in this order. What an
-// event costs has been measured and reported. tracked and the handler must outlive them.
+// Returns the sources required by the tracer's options, which must be started, drained and stopped
+// in this order. The cost of events has been measured and reported. `tracked` and the handler must
+// outlive them.
 std::vector<std::unique_ptr<Source>> MakeBpfSources(const std::shared_ptr<Tracer>& tracer,
                                                     TrackedProcesses* tracked,
                                                     EventHandler* handler);

@@ -7,11 +7,11 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxImages = 1 << 17;  // remembered, several times ACT_MAX_STACKS
-constexpr size_t kMaxStacks = 1 << 16;  // of a trace
-constexpr size_t kMaxFrames = 1 << 20;  // of all of them
+constexpr size_t kMaxImages = 1 << 17;  // remembered; several times ACT_MAX_STACKS
+constexpr size_t kMaxStacks = 1 << 16;  // per trace
+constexpr size_t kMaxFrames = 1 << 20;  // of all stacks
 constexpr size_t kMaxObjects = 16384;   // remembered
-constexpr int kRows = 1024;             // of a packet of calls
+constexpr int kRows = 1024;             // per packet of calls
 constexpr int32_t kByBuildId = 1;       // act_frame::status
 
 std::string Hex(const uint8_t* bytes, size_t count) {
@@ -24,8 +24,8 @@ std::string Hex(const uint8_t* bytes, size_t count) {
   return text;
 }
 
-// The kernel fills up shorter build ids with zeros, and does not say which are its own: an id of
-// one of the usual lengths may end with zeros itself.
+// The kernel pads shorter build ids with zeros without giving their length. An id of one of the
+// usual lengths may end with zeros itself.
 std::string BuildId(const act_frame& frame) {
   constexpr size_t kUsual[] = {0, 8, 16, sizeof(frame.build_id)};
   size_t size = sizeof(frame.build_id);
@@ -35,9 +35,9 @@ std::string BuildId(const act_frame& frame) {
 
 }  // namespace
 
-// The address says which file it is, as long as the process is there; the build id what other
-// processes have said of it. Where the kernel has no build id (it does not wait for a file's pages,
-// nor for the process to change its mappings), another address of the mapping may have had one.
+// The address tells the file, as long as the process exists; the build id tells what other
+// processes reported. If the kernel has no build id (it waits neither for a file's pages nor for
+// the process to change its mappings), it may have had one for another address of the mapping.
 CallStacks::Frame CallStacks::Resolve(uint32_t pid, uint64_t address, const act_frame* placed,
                                       int64_t now_ns) {
   Frame frame;
@@ -48,7 +48,7 @@ CallStacks::Frame CallStacks::Resolve(uint32_t pid, uint64_t address, const act_
     frame.offset = placed->place;
   }
   MappedCode* code = maps_.Find(pid, address, now_ns);
-  // Something else may lie there since: then it is not where the kernel found the code.
+  // Another file may have been mapped there since: then the place differs from the kernel's.
   const uint64_t offset = code == nullptr ? 0 : address - code->begin + code->offset;
   const bool found = code != nullptr && (build_id.empty() || offset == placed->place);
   if (found) frame.object = handler_->Intern(code->path);
@@ -100,7 +100,7 @@ bool CallStacks::OnStack(const act_stack& record) {
       frames[i] = Resolve(pid, record.address[i], &record.frame[i], now_ns);
     }
   }
-  // Newer kernels see themselves that the frame pointer is still the caller's.
+  // Newer kernels detect themselves that the frame pointer is still the caller's.
   if (record.caller != 0 && (count == 1 || record.address[1] != record.caller)) {
     frames.insert(frames.begin() + 1, Resolve(pid, record.caller, nullptr, now_ns));
   }
@@ -116,7 +116,8 @@ bool CallStacks::OnStack(const act_stack& record) {
   return true;
 }
 
-// The BPF programs remember those in use, and say nothing again of the stacks they remember.
+// Recently used stacks are kept, since BPF programs remember them as well and do not report them
+// again.
 void CallStacks::Use(Known* known) { used_.splice(used_.end(), used_, known->used); }
 
 bool CallStacks::OnCall(const act_call_stack& record) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of API calls: what the BPF programs say of them to rows of the stream.
+// Stacks of API calls: turns the records of BPF programs into rows of the stream.
 //
-// A stack comes once for each image of a process, as addresses and, where the kernel could say it,
-// as places in files known by their build ids. Stacks that are the same in the end have one number,
-// so that many processes of one program fill no table.
+// A stack is reported once for each image of a process, as addresses and, if the kernel knows them,
+// as offsets in files identified by build ids. Equal resolved stacks have the same number, so that
+// many processes of one program do not fill the table.
 #ifndef DAEMON_SOURCES_BPF_CALL_STACKS_H_
 #define DAEMON_SOURCES_BPF_CALL_STACKS_H_
 
@@ -28,12 +28,12 @@ class CallStacks {
   CallStacks(EventHandler* handler, std::optional<uint32_t> owner)
       : handler_(handler), maps_(owner) {}
 
-  // The frames of a stack. false: it is none.
+  // The frames of a stack. Returns false if the record is invalid.
   bool OnStack(const act_stack& record);
-  // false: its frames were lost, or there are more stacks than are numbered.
+  // Returns false if its frames were lost, or there are too many stacks.
   bool OnCall(const act_call_stack& record);
   void OnExec(uint32_t pid) { maps_.Forget(pid); }
-  // Hands over the calls that wait for more.
+  // Passes on collected calls.
   void Flush();
 
  private:
@@ -42,28 +42,29 @@ class CallStacks {
     uint64_t offset = 0;
     auto operator<=>(const Frame&) const = default;
   };
-  struct Image {  // of a process, by its number
+  // An executed program of a process, by its number.
+  struct Image {
     uint32_t pid = 0;
     uint64_t id = 0;
     auto operator<=>(const Image&) const = default;
   };
 
   struct Known {
-    uint32_t number = 0;  // 0: there are too many
+    uint32_t number = 0;  // 0 if there are too many
     std::list<Image>::iterator used;
   };
 
-  // placed: what the kernel says of the place, if anything.
+  // `placed` is the kernel's information on the place, if any.
   Frame Resolve(uint32_t pid, uint64_t address, const act_frame* placed, int64_t now_ns);
   void Use(Known* known);
   uint32_t Number(const std::vector<Frame>& frames, int64_t now_ns);
 
   EventHandler* handler_;
   ProcessMaps maps_;
-  std::unordered_map<std::string, uint32_t> objects_;  // path of a build id, as string ids
+  std::unordered_map<std::string, uint32_t> objects_;  // from build id to path, as string ids
   std::map<std::vector<Frame>, uint32_t> numbers_;
   std::map<Image, Known> stacks_;
-  std::list<Image> used_;  // of stacks_, the latest last
+  std::list<Image> used_;  // of stacks_, the most recently used last
   size_t frames_ = 0;      // in numbers_
   proto::Packet calls_;
   stream::DeltaEncoder time_, correlation_;

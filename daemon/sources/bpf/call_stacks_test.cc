@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the BPF programs say of stacks, made up, of this process and of one that is gone.
+// Simulated stack records of BPF programs, for this process and for one that is gone.
 #include "daemon/sources/bpf/call_stacks.h"
 
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ struct Stacks {
   CollectingHandler handler;
   CallStacks stacks{&handler, std::nullopt};
 
-  // addresses: innermost first; placed: of how many of them the kernel knew the file.
+  // `addresses` begins with the innermost; the kernel knew the file of the first `placed` ones.
   std::unique_ptr<act_stack> Record(uint32_t pid, uint64_t id,
                                     const std::vector<uint64_t>& addresses, size_t placed = 0) {
     auto record = std::make_unique<act_stack>();
@@ -73,7 +73,7 @@ TEST_CASE("an address of a process that lives is a place in a file") {
   CHECK(t.Text(rows.object(0)) == self);
   CHECK(rows.offset(0) != Here());
   CHECK(rows.build_id(0) == 0);
-  // Of no file: the address itself.
+  // In no file: the address itself is used.
   CHECK((rows.object(1) == 0 && rows.build_id(1) == 0 && rows.offset(1) == 0x10));
   CHECK((rows.place(0) == 0 && rows.place(1) == 1));
 }
@@ -106,7 +106,7 @@ TEST_CASE("stacks of the same places are one, whatever the addresses") {
   REQUIRE(t.stacks.OnStack(*t.Record(gone, 9, {5}, 1)));
   CHECK(t.handler.blocks.size() == 2);
   const auto& rows = t.handler.blocks[0].stack_frames();
-  // A build id of 16 bytes, with the zeros in it.
+  // The build id has 16 bytes, including zeros.
   CHECK(t.Text(rows.build_id(0)) == "ab000000000000000000000000000001");
   CHECK((rows.object(0) == 0 && rows.offset(0) == 0x100 && rows.offset(1) == 0x101));
 }
@@ -132,7 +132,7 @@ TEST_CASE("the build id of a mapping is known by any of its addresses") {
   const auto self = static_cast<uint32_t>(getpid());
   REQUIRE(t.stacks.OnStack(*t.Record(self, 7, {Here()})));
   const uint64_t place = t.handler.blocks[0].stack_frames().offset(0);
-  // Behind one that the kernel has none for, and the caller that it did not see.
+  // After a frame without a build id, and the caller that the kernel missed.
   auto record = t.Record(self, 8, {Here() + 1, Here()});
   record->caller = Here() + 2;
   record->frame[1].status = 1;

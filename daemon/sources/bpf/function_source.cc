@@ -51,8 +51,8 @@ Status FunctionSource::Attach(const LibraryFunction& function, uint32_t index,
   return {};
 }
 
-// Returns before entries, and detached after them, so that no call is seen to begin whose end is
-// not. A function that cannot be attached to is reported and left out.
+// Attaches returns before entries, and detaches them after these, so that no call begins whose end
+// is not recorded. A function that cannot be attached is reported and skipped.
 Status FunctionSource::Start() {
   const std::vector<LibraryFunction>& functions = tracer_->options().functions;
   std::vector<Link> returns;

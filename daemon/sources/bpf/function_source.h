@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of libraries and system calls that providers name as API calls: attached here, their
-// records come by the BPF ring.
+// The source of library functions and system calls that providers name as API calls. They are
+// attached here; their records come through the BPF ring.
 #ifndef DAEMON_SOURCES_BPF_FUNCTION_SOURCE_H_
 #define DAEMON_SOURCES_BPF_FUNCTION_SOURCE_H_
 
@@ -19,10 +19,10 @@ class FunctionSource : public Source, public BpfSource::Companion {
   // All must outlive the source.
   FunctionSource(std::shared_ptr<Tracer> tracer, BpfSource* bpf, EventHandler* handler);
 
-  // Errors: none of the functions can be attached to.
+  // Fails if none of the functions can be attached.
   Status Start() override;
   Pace Drain(int64_t) override { return {}; }
-  std::vector<Hop> Hops() override { return {}; }  // they are BpfSource's
+  std::vector<Hop> Hops() override { return {}; }  // their hops are BpfSource's
   void Stop() override {}
 
   void BeforeStop() override;

@@ -15,9 +15,10 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Helpers that wait for ever, one a process; then nobody's memory is read any more.
+// The maximum number of helpers that are blocked for ever, one per process; after that, no memory
+// is read any more.
 constexpr size_t kMostWaitedFor = 16;
-// A process may give any address at any rate.
+// A process may report any addresses at any rate.
 constexpr int64_t kReadsPerS = 2000, kReadsAtOnce = 256;
 constexpr int64_t kNsPerS = 1'000'000'000;
 
@@ -91,7 +92,7 @@ std::string MemoryReader::ReadString(uint32_t pid, uint64_t address, size_t max_
   if (helper_->changed.wait_for(lock, patience_, [this] { return !helper_->asked; })) {
     return std::move(helper_->text);
   }
-  // It goes when its wait is over.
+  // The thread ends when its blocked read returns.
   helper_->end = true;
   lock.unlock();
   helper_.reset();

@@ -37,17 +37,17 @@ TEST_CASE("who fills in its pages itself is not waited for, and others are read"
     const char right = faults >= 0 && ioctl(faults, UFFDIO_API, &api) == 0 &&
                        ioctl(faults, UFFDIO_REGISTER, &range) == 0;
     (void)!write(told[1], &right, 1);
-    pause();  // and never answers a fault
+    pause();  // never handles a fault
     _exit(0);
   }
   char right = 0;
   REQUIRE(read(told[0], &right, 1) == 1);
   const auto hostile = static_cast<uint32_t>(child);
-  MemoryReader reader(std::chrono::seconds(2));  // long enough on a machine that is busy
+  MemoryReader reader(std::chrono::seconds(2));  // long enough for a busy machine
   if (right != 0) {
     CHECK(reader.ReadString(hostile, At(plain), 16) == "plain");
     CHECK(reader.ReadString(hostile, At(pages), 16).empty());
-    // Not even what would be there.
+    // Not even accessible memory is read then.
     CHECK(reader.ReadString(hostile, At(plain), 16).empty());
     CHECK(reader.ReadString(static_cast<uint32_t>(getpid()), At(plain), 16) == "plain");
   }

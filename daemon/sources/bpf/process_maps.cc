@@ -13,14 +13,14 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxBytes = 4 << 20;   // of the maps of a process
-constexpr size_t kMaxMappings = 16384;  // likewise
+constexpr size_t kMaxBytes = 4 << 20;   // of a process's maps
+constexpr size_t kMaxMappings = 16384;  // per process
 constexpr size_t kMaxProcesses = 256;   // remembered
-constexpr size_t kMaxPath = 1024;       // longer ones are left out
+constexpr size_t kMaxPath = 1024;       // longer paths are skipped
 constexpr int64_t kAgainNs = 100'000'000;
 constexpr int64_t kSeldomNs = 60'000'000'000;
 
-// Takes a number and the character behind it off the line.
+// Takes a number and the character after it from the line.
 bool Take(std::string_view* line, int base, char behind, uint64_t* value) {
   const auto [end, error] =
       std::from_chars(line->data(), line->data() + line->size(), *value, base);
@@ -30,7 +30,7 @@ bool Take(std::string_view* line, int base, char behind, uint64_t* value) {
   return true;
 }
 
-// What was learnt of mappings that are still there.
+// Copies the build ids of mappings that still exist.
 void Keep(const std::vector<MappedCode>& from, std::vector<MappedCode>* to) {
   auto old = from.begin();
   for (MappedCode& code : *to) {
@@ -70,8 +70,8 @@ std::vector<MappedCode> ParseMaps(std::string_view text) {
   return all;
 }
 
-// The number of a process that ended may be another user's by now: where its addresses are is
-// nothing for the one who records.
+// The pid of a process that has ended may have been reused by another user's process, whose
+// addresses must not be disclosed.
 bool ProcessMaps::Read(uint32_t pid, std::vector<MappedCode>* code) const {
   const auto others = [&] { return owner_ && ProcessUser(pid) != owner_; };
   if (others()) return false;
@@ -104,7 +104,7 @@ MappedCode* ProcessMaps::Find(uint32_t pid, uint64_t address, int64_t now_ns) {
     if (again || now_ns < known.again_ns) return nullptr;
     known.wait_ns = std::clamp(2 * known.wait_ns, kAgainNs, kSeldomNs);
     known.again_ns = now_ns + known.wait_ns;
-    if (!Read(pid, &known.code)) return nullptr;  // what was known of it stays
+    if (!Read(pid, &known.code)) return nullptr;  // keeps what is known
   }
 }
 

@@ -13,7 +13,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Numbers of processes are given again, but not soon.
+// Pids are reused, but not soon.
 constexpr size_t kMaxKnownThreads = 4096;
 constexpr int64_t kThreadKnownNs = 1'000'000'000;
 
@@ -32,7 +32,7 @@ ProviderSource::ProviderSource(std::shared_ptr<Tracer> tracer, TrackedProcesses*
 
 Status ProviderSource::Start() {
   const BpfOptions& options = tracer_->options();
-  // Where all processes are recorded, nothing else says whose a submission is.
+  // If all processes are recorded, nothing else tells who submitted.
   for (const TracepointRole& role : options.roles) {
     if (!options.system_wide || role.config.role != RoleConfig::kSubmit) continue;
     bpf_link* link = bpf_program__attach_raw_tracepoint(tracer_->skeleton()->progs.provider_seen,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Submissions and completions of devices that providers describe, from their tracepoints.
+// The source of submissions and completions of devices that providers describe, from their
+// tracepoints.
 #ifndef DAEMON_SOURCES_BPF_PROVIDER_SOURCE_H_
 #define DAEMON_SOURCES_BPF_PROVIDER_SOURCE_H_
 
@@ -19,12 +20,12 @@ namespace acceltrace::daemon {
 
 class ProviderSource : public Source, public BpfSource::Companion, private ProviderSink {
  public:
-  // meanwhile: takes what waits in the rings of calls and processes; it is called while all CPUs
-  // are waited for. All must outlive the source.
+  // `meanwhile` collects what is waiting in the rings of calls and processes; it is called while
+  // this waits for all CPUs. All must outlive the source.
   ProviderSource(std::shared_ptr<Tracer> tracer, TrackedProcesses* tracked, BpfSource* bpf,
                  std::function<void()> meanwhile, EventHandler* handler);
 
-  // Attaches to each of the tracepoints or to none: half of a pair is of no use.
+  // Attaches to all of the tracepoints or to none, since half of a pair is useless.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   WakeFd wake() const override { return {tracepoints_.wake_fd(), WakeFd::kOwnedEdge}; }
@@ -36,7 +37,7 @@ class ProviderSource : public Source, public BpfSource::Companion, private Provi
   void BeforeDrain(int64_t now_ns) override;
   void BeforeStop() override;
 
-  // How often the tracepoints fired for us.
+  // How often the tracepoints fired for this recording.
   uint64_t fired() const { return tracepoints_.fired(); }
 
  private:
@@ -56,9 +57,9 @@ class ProviderSource : public Source, public BpfSource::Companion, private Provi
   ProviderTracepoints tracepoints_;
   std::vector<Link> links_;
   bool running_ = false;
-  bool collected_ = true;  // all that waited
-  uint32_t filled_ = 0;    // before it was
-  // Whether a process is a kernel thread, and until when that is believed.
+  bool collected_ = true;  // nothing is waiting
+  uint32_t filled_ = 0;    // the fill level before that
+  // Whether a process is a kernel thread, and until when this is valid.
   std::unordered_map<uint32_t, std::pair<bool, int64_t>> kernel_threads_;
 };
 

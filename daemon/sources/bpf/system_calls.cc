@@ -12,7 +12,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// What programs are loaded for first; acceltraced makes it to learn what they cost.
+// Programs are first loaded for this one; acceltraced calls it to measure their cost.
 constexpr char kExample[] = "getpgid";
 
 std::string EntryOf(const std::string& name) { return provider::kSystemCallEntry + name; }
@@ -28,7 +28,7 @@ Status SystemCalls::Prepare(bpf_program* program, bool wanted) {
                        ": take a kernel with BTF (CONFIG_DEBUG_INFO_BTF)");
 }
 
-// A program of this kind is bound to one function when it is loaded.
+// A program of this type is bound to one function when it is loaded.
 Result<UniqueFd> SystemCalls::Link(const bpf_program* like, const std::string& function,
                                    uint64_t cookie) {
   if (!types_) types_.reset(btf__load_vmlinux_btf());

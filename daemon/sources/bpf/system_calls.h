@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// System calls that providers name as API calls: a BPF program at the entry of each, and one at its
-// return. Not kprobes, of which the kernel watches only so many returns at once and says nothing
-// of the others.
+// Attaches BPF programs to the entry and the return of system calls that providers name as API
+// calls. Kprobes are not used, because the kernel only tracks a limited number of pending returns
+// and does not report the others.
 #ifndef DAEMON_SOURCES_BPF_SYSTEM_CALLS_H_
 #define DAEMON_SOURCES_BPF_SYSTEM_CALLS_H_
 
@@ -21,16 +21,17 @@ namespace acceltrace::daemon {
 
 class SystemCalls {
  public:
-  // Programs of the object, to be called before it is loaded: they are loaded if `wanted`. Errors:
-  // the kernel has no BTF.
+  // Prepares a program of the object, before it is loaded; it is loaded if `wanted`. Fails if the
+  // kernel has no BTF.
   static Status Prepare(bpf_program* program, bool wanted);
 
-  // Copies of loaded programs at the system call `name`, which get `cookie`. Errors: the kernel
-  // refuses, as those before 6.0 do.
+  // Attaches copies of loaded programs to the system call `name`, with `cookie`. Fails if the
+  // kernel refuses, as kernels before 6.0 do.
   Status Attach(const bpf_program* begin, const bpf_program* end, const std::string& name,
                 uint64_t cookie);
 
-  // No program runs after this. Entries first, so that no call is seen to begin whose end is not.
+  // No program runs after this. Detaches entries first, so that no call begins whose end is not
+  // recorded.
   void Detach();
   bool empty() const { return programs_.empty(); }
   // The copies, for their accounts.
@@ -42,7 +43,7 @@ class SystemCalls {
   };
   Result<UniqueFd> Link(const bpf_program* like, const std::string& function, uint64_t cookie);
 
-  std::unique_ptr<btf, BtfDeleter> types_;  // the kernel's
+  std::unique_ptr<btf, BtfDeleter> types_;  // those of the kernel
   std::vector<UniqueFd> programs_, entries_, returns_;
 };
 

@@ -6,7 +6,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Submissions of a thread come in order, except some that another CPU's ring gave late.
+// Submissions of a thread arrive in order, except for some from another CPU's ring that are late.
 constexpr int64_t kLateNs = 2'000'000'000;
 constexpr size_t kMaxOpen = 64;  // calls whose ends were lost stay open
 
@@ -14,7 +14,7 @@ constexpr size_t kMaxOpen = 64;  // calls whose ends were lost stay open
 
 void ThreadCalls::Add(Thread* thread, int64_t time_ns) {
   std::deque<Change>& changes = thread->changes;
-  // The first one that stays is what counts up to the second.
+  // The first remaining one is valid until the second.
   while (changes.size() > 1 && changes[1].time_ns < time_ns - kLateNs) {
     changes.pop_front();
     --changes_;
@@ -31,7 +31,7 @@ void ThreadCalls::Add(Thread* thread, int64_t time_ns) {
 void ThreadCalls::Begin(uint64_t thread, int64_t time_ns, uint64_t correlation) {
   ForgetEnded(time_ns);
   Thread& calls = threads_[thread];
-  calls.ended_ns = 0;  // another one of this number
+  calls.ended_ns = 0;  // another thread with the same id
   if (calls.open.size() >= kMaxOpen) calls.open.erase(calls.open.begin());
   calls.open.push_back(correlation);
   Add(&calls, time_ns);
@@ -43,7 +43,7 @@ void ThreadCalls::End(uint64_t thread, int64_t time_ns, uint64_t correlation) {
   std::vector<uint64_t>& open = found->second.open;
   const auto call = std::find(open.begin(), open.end(), correlation);
   if (call == open.end()) return;
-  open.erase(call, open.end());  // those in it ended unseen
+  open.erase(call, open.end());  // the ends of inner calls were lost
   Add(&found->second, time_ns);
 }
 

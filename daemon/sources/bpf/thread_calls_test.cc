@@ -10,7 +10,7 @@ TEST_CASE("a submission's call is the innermost one that its thread was in") {
   ThreadCalls calls;
   CHECK(calls.At(1, 100) == 0);
   calls.Begin(1, 100, 11);
-  for (int64_t i = 0; i < 1000; ++i) {  // many calls in one
+  for (int64_t i = 0; i < 1000; ++i) {  // many calls inside one
     calls.Begin(1, 200 + 10 * i, 1000 + static_cast<uint64_t>(i));
     calls.End(1, 205 + 10 * i, 1000 + static_cast<uint64_t>(i));
   }
@@ -35,13 +35,13 @@ TEST_CASE("a call whose end was lost ends with the one that it is in") {
   CHECK(calls.At(1, 31) == 0);
   calls.End(1, 40, 2);  // too late
   CHECK(calls.At(1, 41) == 0);
-  for (uint64_t i = 0; i < 1000; ++i) calls.Begin(1, 50, 100 + i);  // longjmp(), again and again
+  for (uint64_t i = 0; i < 1000; ++i) calls.Begin(1, 50, 100 + i);  // repeated longjmp()
   CHECK(calls.At(1, 60) == 1099);
   calls.Ended(1, 61);
-  CHECK(calls.At(1, 60) == 1099);  // a submission that comes late
+  CHECK(calls.At(1, 60) == 1099);  // a late submission
   CHECK(calls.At(1, 62) == 0);
-  calls.Begin(1, 70, 5);  // another thread of this number
-  calls.Ended(2, 80);     // made no calls
+  calls.Begin(1, 70, 5);  // another thread with this id
+  calls.Ended(2, 80);     // it made no calls
   calls.Begin(3, 10'000'000'000, 6);
   CHECK(calls.At(1, 75) == 5);
   calls.Ended(1, 10'000'000'000);
@@ -61,9 +61,9 @@ TEST_CASE("what is kept of calls has a bound, and what is long past is forgotten
     }
   };
   fill(1);
-  CHECK(calls.At(1, 10) == 0);  // no longer known
+  CHECK(calls.At(1, 10) == 0);  // dropped
   CHECK(calls.At(1, 2 * last) == static_cast<uint64_t>(last) + 1);
-  // One thread does not take the others' room, but all of them do.
+  // A single thread cannot displace the others' calls, but all of them together can.
   calls.Begin(2, 2 * last, 7);
   CHECK(calls.At(2, 2 * last) == 7);
   for (uint64_t thread = 2; thread <= kThreads; ++thread) fill(thread);
@@ -71,7 +71,7 @@ TEST_CASE("what is kept of calls has a bound, and what is long past is forgotten
   CHECK(calls.At(kThreads + 1, 2 * last) == 0);
   const int64_t later = 2 * last + 10'000'000'000;
   calls.Begin(1, later, 78);
-  calls.Begin(kThreads + 1, later, 8);  // there is room again
+  calls.Begin(kThreads + 1, later, 8);  // space is available again
   CHECK(calls.At(kThreads + 1, later) == 8);
 }
 

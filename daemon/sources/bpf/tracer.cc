@@ -19,7 +19,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// libbpf's last warning says more than its error code.
+// libbpf's last warning has more detail than its error code.
 thread_local std::string last_warning;
 
 int Print(libbpf_print_level level, const char* format, va_list args) {
@@ -75,8 +75,8 @@ Status Tracer::Load() {
   return {};
 }
 
-// A program that is entered again on its own CPU is skipped by the kernel and counts nothing
-// itself.
+// The kernel skips a program that is entered again on its own CPU, without the program's own
+// counters being updated.
 Tracer::Cost Tracer::ReadCost() const {
   Cost cost;
   const auto add = [&cost](int program, bool misses) {

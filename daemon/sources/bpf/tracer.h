@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The BPF object that the sources of this folder share: its programs and its maps.
+// The BPF object shared by the sources of this folder: its programs and its maps.
 #ifndef DAEMON_SOURCES_BPF_TRACER_H_
 #define DAEMON_SOURCES_BPF_TRACER_H_
 
@@ -24,7 +24,7 @@ struct LinkDeleter {
 };
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
-// Why attaching failed; error: negative.
+// Says why attaching failed; `error` is negative.
 std::string AttachReason(int error);
 
 class Tracer {
@@ -34,21 +34,22 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Errors: no permission; the kernel lacks BPF, its BTF, or a feature.
+  // Fails without permission, or if the kernel lacks BPF, its BTF, or a feature.
   Status Load();
 
   const BpfOptions& options() const { return options_; }
-  // The drivers' own rings have jobs and waits; before anything is attached.
+  // Jobs and waits come from the drivers' own rings instead. Must be called before anything is
+  // attached.
   void LeaveJobs() { options_.jobs = false; }
-  // After Load: see daemon/bpf/tracer.skel.h.
+  // Valid after Load: see daemon/bpf/tracer.skel.h.
   tracer_bpf* skeleton() const { return skeleton_; }
 
-  // What the kernel measured of the programs so far.
+  // What the kernel has measured of the programs so far.
   struct Cost {
     uint64_t run_ns = 0, runs = 0, missed = 0;
   };
   Cost ReadCost() const;
-  // Programs besides those of the object, which must be there as long as costs are read.
+  // Includes programs outside of the object, which must exist as long as costs are read.
   void CountAlso(const std::vector<UniqueFd>* programs) { others_ = programs; }
 
  private:

@@ -54,24 +54,24 @@ Status TrackedProcesses::Track(uint32_t pid) {
   const std::string refusal = name + kNotYours;
   if (others()) return Status::Error(refusal);
   const int map = map_fd();
-  // An earlier process of this number is no reason: this one lives.
+  // An earlier process with this pid does not matter: this one exists.
   act_tracked value = {};
   if (bpf_map_lookup_elem(map, &pid, &value) == 0 && value.exited != 0) {
     bpf_map_delete_elem(map, &pid);
   }
   value = {};
   const bool fresh = bpf_map_update_elem(map, &pid, &value, BPF_NOEXIST) == 0;
-  const int64_t since_ns = MonotonicNs();  // all of it is seen from here on
+  const int64_t since_ns = MonotonicNs();  // it is completely recorded from here on
   if (!fresh && errno != EEXIST) {
     return Status::Error("cannot follow " + name + ": " + strerror(errno));
   }
-  // Still the process that was looked at: its number was not given to another.
+  // Ensures that the pid was not reused: the process is still the one that was checked.
   pollfd exited = {pidfd.get(), POLLIN, 0};
   if (poll(&exited, 1, 0) != 0) {
     bpf_map_delete_elem(map, &pid);
     return Status::Error("no " + name + "; it has exited");
   }
-  // A program with other rights that it began before it was followed went unnoticed.
+  // It may have executed a program with other rights before it was recorded.
   if (fresh && others()) {
     bpf_map_delete_elem(map, &pid);
     return Status::Error(refusal);
@@ -118,7 +118,7 @@ bool TrackedProcesses::Wanted(uint32_t device, uint32_t context, uint64_t correl
   return owner != nullptr && __atomic_load_n(owner, __ATOMIC_RELAXED) != 0;
 }
 
-// What a client is never changes, but that its process may stop being recorded (OnLeft).
+// A client's owner never changes, except that its process may stop being recorded (OnLeft).
 uint32_t TrackedProcesses::ClientOwner(uint32_t client) {
   const auto cached = client_owners_.find(client);
   if (cached != client_owners_.end()) return cached->second;
@@ -156,7 +156,7 @@ void TrackedProcesses::NoteJob(uint32_t device, uint32_t context, uint32_t pid,
   if (uint32_t* slot = ContextOwner(device, context)) {
     __atomic_store_n(slot, pid, __ATOMIC_RELAXED);
   }
-  // Without a count it is no call of the library.
+  // An id without a count is not that of a library call.
   if (static_cast<uint32_t>(correlation) == 0) return;
   for (Listener* listener : listeners_) listener->OnJobOf(pid);
 }
@@ -164,7 +164,7 @@ void TrackedProcesses::NoteJob(uint32_t device, uint32_t context, uint32_t pid,
 void TrackedProcesses::OnLeft(uint32_t pid, int64_t time_ns) {
   if (left_ns_.size() >= ACT_MAX_TRACKED) left_ns_.clear();
   left_ns_[pid] = time_ns;
-  // What it had opened and has handed on is not its present program's.
+  // Clients that it had opened and passed on do not belong to its current program.
   const int map = bpf_map__fd(tracer_->skeleton()->maps.clients);
   std::vector<uint32_t> gone;
   uint32_t client = 0, next = 0, owner = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is recorded: the processes, their clients of drivers and their contexts on devices. BPF
-// programs note what happens while they run; what was there before is noted here.
+// Keeps track of what is recorded: the processes, their clients of drivers and their contexts on
+// devices. BPF programs update this during the recording; what existed before is added here.
 #ifndef DAEMON_SOURCES_BPF_TRACKED_PROCESSES_H_
 #define DAEMON_SOURCES_BPF_TRACKED_PROCESSES_H_
 
@@ -22,40 +22,40 @@ class TrackedProcesses : public WorkOwners, public ProcessWatcher {
   class Listener {
    public:
     virtual ~Listener() = default;
-    // A process that was there before is recorded from now on.
+    // A process that existed before is recorded from now on.
     virtual void OnTracked(uint32_t pid) = 0;
-    // A recorded process has submitted a job, as the driver's own ring says.
+    // A recorded process has submitted a job, according to the driver's own ring.
     virtual void OnJobOf(uint32_t pid) { (void)pid; }
   };
 
-  // tracer: loaded. The handler must outlive this.
+  // `tracer` must be loaded. The handler must outlive this object.
   TrackedProcesses(std::shared_ptr<Tracer> tracer, EventHandler* handler)
       : tracer_(std::move(tracer)), handler_(handler) {}
 
   Status Open();
-  // In this order; they must outlive the recording.
+  // Listeners are called in this order, and must outlive the recording.
   void AddListener(Listener* listener) { listeners_.push_back(listener); }
 
-  // Record this process and its descendants from now on. Errors: no such process;
-  // not the owner's.
+  // Records this process and its descendants from now on. Fails if there is no such process, or if
+  // it is not the owner's.
   Status Track(uint32_t pid);
-  // Whether it would be refused, before anything is written.
+  // Returns whether Track() would fail, before anything is written.
   Status MayTrack(uint32_t pid) const;
 
   bool IsTracked(uint32_t pid) const;
-  // Whether it was then; now: what IsTracked() said later.
+  // Returns whether it was tracked at that time; `now` is what IsTracked() returned later.
   bool WasTracked(uint32_t pid, int64_t time_ns, bool now) const;
-  // From when on a process is recorded by Track(); 0: not by that.
+  // Returns when Track() began to record a process, or 0 if it did not.
   int64_t since_ns(uint32_t pid) const;
-  // The map of recorded processes, for other programs.
+  // The map of recorded processes, for other BPF programs.
   int map_fd() const;
-  // Grows before a process comes into that map, and now and then besides.
+  // Increases before a process is added to that map, and sometimes otherwise.
   uint64_t changes() const;
 
   bool Wanted(uint32_t device, uint32_t context, uint64_t correlation) override;
   bool WantedClient(uint32_t client) override;
   void NoteJob(uint32_t device, uint32_t context, uint32_t pid, uint64_t correlation) override;
-  // Clients that were there before their processes were recorded.
+  // Notes clients that existed before their processes were recorded.
   void NoteClients(const std::vector<DeviceClient>& clients);
 
   void OnLeft(uint32_t pid, int64_t time_ns) override;
@@ -68,10 +68,10 @@ class TrackedProcesses : public WorkOwners, public ProcessWatcher {
   EventHandler* handler_;
   std::vector<Listener*> listeners_;
   Mapping owners_;                                        // uint32_t[device][context]
-  std::unordered_map<uint32_t, uint32_t> client_owners_;  // recorded processes, as in the map
-  std::unordered_map<uint32_t, int64_t> since_ns_;        // of Track()
+  std::unordered_map<uint32_t, uint32_t> client_owners_;  // by client; recorded ones, as in the map
+  std::unordered_map<uint32_t, int64_t> since_ns_;        // when Track() was called
   std::unordered_map<uint32_t, int64_t> left_ns_;  // of processes that are no longer recorded
-  uint64_t tracked_here_ = 0;                      // counts those that Track() put into the map
+  uint64_t tracked_here_ = 0;  // number of processes that Track() added to the map
 };
 
 }  // namespace acceltrace::daemon
