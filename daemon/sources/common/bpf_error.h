@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why programs of BPF cannot be loaded, in words for the user.
+// Explains to users why BPF programs cannot be loaded.
 #ifndef DAEMON_SOURCES_COMMON_BPF_ERROR_H_
 #define DAEMON_SOURCES_COMMON_BPF_ERROR_H_
 
@@ -15,9 +15,11 @@
 
 namespace acceltrace::daemon {
 
-// `error` is negative, as libbpf returns it; `warning` is libbpf's last one, which says more.
+// `error` is negative, as returned by libbpf; `warning` is libbpf's last one, which has more
+// detail.
 inline Status BpfLoadError(int error, const std::string& warning = {}) {
-  // The verifier says EACCES, too, of a program that it does not take: not for want of rights.
+  // The verifier returns EACCES, too, for a program that it rejects, which is unrelated to
+  // permissions.
   if (error == -EPERM || (error == -EACCES && geteuid() != 0)) {
     return Status::Error("no permission to load BPF programs; " +
                          HowToBeAllowed("CAP_BPF and CAP_PERFMON"));

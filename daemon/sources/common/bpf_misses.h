@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of BPF programs that the kernel left out: a program that is entered again on its own CPU.
+// Counts runs of BPF programs that the kernel skipped, as the program was already running on the
+// same CPU.
 #ifndef DAEMON_SOURCES_COMMON_BPF_MISSES_H_
 #define DAEMON_SOURCES_COMMON_BPF_MISSES_H_
 
@@ -13,7 +14,7 @@ namespace acceltrace::daemon {
 
 struct BpfRuns {
   uint64_t missed = 0;
-  uint64_t run_ns = 0, runs = 0;  // 0 unless the kernel times them
+  uint64_t run_ns = 0, runs = 0;  // 0 unless the kernel measures them
 };
 
 inline BpfRuns CountRuns(const bpf_object* object) {

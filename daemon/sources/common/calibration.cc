@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kWakes = 8;
 constexpr long kSleepNs = 60'000;
-// Where the machine is busy with others the measurement takes longer: not for ever.
+// On a busy machine measuring takes longer, so it is limited.
 constexpr int64_t kPatienceNs = 20'000'000;
 constexpr int kRingRounds = 9, kRingTimes = 64;
 
@@ -53,7 +53,7 @@ Measured Middle(std::vector<double> rounds) {
   std::vector<double> away;
   for (const double round : rounds) away.push_back(std::abs(round - middle));
   std::sort(away.begin(), away.end());
-  // Three quarters of the rounds lie within.
+  // Three quarters of the rounds are within this.
   return {std::max(0.0, middle), away[away.size() * 3 / 4]};
 }
 
@@ -83,9 +83,9 @@ namespace {
 
 constexpr int kTextTimes = kRingTimes / ring::kMaxSlots;
 
-// A ring of this thread's own, which nobody reads, and what else a library does around an event
-// of a call (libtrace/runtime/probes.h): looks whether anybody wants it, and by whom, and the
-// number of the stream.
+// A ring of this thread that is not read, and what else a library does for an event of a call
+// (libtrace/runtime/probes.h): it checks whether events are wanted, and by which reader, and reads
+// the number of the stream.
 class OwnRing {
  public:
   OwnRing() : before_(ring::current_writer) {
@@ -136,14 +136,14 @@ class OwnRing {
   };
   ring::Writer* const before_;
   ring::Writer writer_ = {};
-  std::array<ring::Slot, kRingTimes + 1> slots_ = {};  // never written to its end
+  std::array<ring::Slot, kRingTimes + 1> slots_ = {};  // never filled
   std::atomic<uint64_t> head_ = 0;
   std::array<Known, 8> known_ = {};
   volatile uint64_t all_ = 1, correlation_ = 1;
   volatile uint16_t ready_ = 1, probe_ = 0;
 };
 
-// times: of events that the ring has room for.
+// `times` must not exceed the events that fit in the ring.
 template <typename Write>
 Measured CostInRing(int times, Write&& write) {
   OwnRing ring;
@@ -198,7 +198,7 @@ struct Gap {
   int64_t begin_ns, end_ns;
 };
 
-// Looks at the clock until the other thread is through: when it could not.
+// Reads the clock until the other thread is done, and returns the times at which it could not.
 std::vector<Gap> Watch(const std::atomic<bool>& done) {
   std::vector<Gap> gaps;
   gaps.reserve(1024);

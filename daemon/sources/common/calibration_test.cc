@@ -12,7 +12,7 @@ TEST_CASE("the middle of rounds leaves the wildest out") {
   const Measured calm = Middle({10, 11, 9, 10, 5000, 10, 12, 10, 10});
   REQUIRE(calm.ns == 10);
   REQUIRE(calm.error_ns <= 2);
-  REQUIRE(Middle({-3, -4, -5}).ns == 0);  // nothing costs less than nothing
+  REQUIRE(Middle({-3, -4, -5}).ns == 0);  // no cost is negative
 }
 
 TEST_CASE("what a thing costs is measured as often as was asked for") {

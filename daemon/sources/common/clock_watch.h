@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When to sample a device clock next.
+// Decides when to sample a device clock next.
 //
-// A clock that runs evenly needs few samples: two bound all between them. One
-// that does not is seen by predicting each sample from the two before; as soon
-// as a prediction fails by more than the samples' own brackets allow, sampling
-// becomes dense and then falls back, so that the moment of change is enclosed.
-// What a sample costs is measured, and the next one waits until that is little.
+// A clock with a constant rate needs few samples, as two of them bound all times in between. A
+// change of rate is detected by predicting each sample from the previous two: when a prediction
+// fails by more than the samples' own brackets allow, sampling becomes dense and then slows down
+// again, so that the time of the change is narrowed down. The cost of samples is measured, and the
+// next one is delayed until their share is small.
 #ifndef DAEMON_SOURCES_COMMON_CLOCK_WATCH_H_
 #define DAEMON_SOURCES_COMMON_CLOCK_WATCH_H_
 
@@ -21,19 +21,19 @@
 
 namespace acceltrace::daemon {
 
-// The first multiple of a period after a time. Ticks on multiples do not wander with
-// what was done on the way, and recordings of the same thing tick alike.
+// Returns the first multiple of a period after a time. Ticks at multiples do not drift with the
+// work in between, and recordings of the same thing have the same ticks.
 inline int64_t NextMultiple(int64_t now_ns, int64_t period_ns) {
   return (now_ns / period_ns + 1) * period_ns;
 }
 
-// What something cost lately, CPU time in ns.
+// Recent costs of an operation, in ns of CPU time.
 class Costs {
  public:
-  // A guest counts what its host took from it as time used, and where hosts are busy that is
-  // now and then several times in a row: of so many the least is what it takes.
+  // In a virtual machine, time taken by the host counts as used CPU time, on busy hosts sometimes
+  // several times in a row. The minimum of this many is the actual cost.
   static constexpr size_t kKept = 8;
-  // What takes longer counts as this: more than a turn of whatever else the host runs.
+  // Longer costs are limited to this, which is more than a time slice of other work on the host.
   static constexpr int64_t kMostNs = 50'000'000;
 
   void Add(int64_t cost_ns) {
@@ -60,19 +60,19 @@ class ClockWatch {
  public:
   static constexpr int64_t kSteadyNs = 100'000'000;
   static constexpr int64_t kDenseNs = 5'000'000;
-  // Samples nearer to each other than this say nothing about the rate.
+  // Samples closer to each other than this tell nothing about the rate.
   static constexpr int64_t kMinBaselineNs = kDenseNs / 2;
-  // Sampling takes at most one part in so many of the time, bursts at the ends apart.
-  // A sample of 25 us leaves the dense pace as it is.
+  // Sampling takes at most 1 / kMaxShare of the time, except for bursts at the ends. A sample of 25
+  // us still allows the dense pace.
   static constexpr int64_t kMaxShare = 200;
-  // One part in so many if all that was counted was used. One sample of 50 ms then leaves
-  // the steady pace as it is.
+  // The same for the mean, including what may be time of the host. One sample of 50 ms then still
+  // allows the steady pace.
   static constexpr int64_t kMaxCountedShare = 10;
 
   explicit ClockWatch(uint32_t clock_bits)
       : mask_(clock_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << clock_bits) - 1) {}
 
-  // Learns from a sample how soon the clock wants the next one.
+  // Updates the pace at which the clock requires samples.
   void Add(const ClockSample& sample) {
     const Point point = {(sample.host_before_ns + sample.host_after_ns) / 2,
                          sample.host_after_ns - sample.host_before_ns, sample.device_ticks};
@@ -80,7 +80,7 @@ class ClockWatch {
     if (points_ >= 2) {
       const bool surprised = Surprising(point);
       if (surprised) ++surprises_;
-      // A clock that surprises without end is no reason to sample without end.
+      // A clock that never meets predictions must not be sampled densely for ever.
       const bool steady = pause_ns_ >= kSteadyNs;
       pause_ns_ = surprised && steady ? kDenseNs : std::min(2 * pause_ns_, kSteadyNs);
     }
@@ -89,19 +89,19 @@ class ClockWatch {
     points_ = std::min(points_ + 1, 2);
   }
 
-  // Whether the clock runs as foreseen. Only then is it latched, too: that is for the narrowest
-  // interval, and would take from the pace of one that does not.
+  // Returns true if the clock meets predictions. It is latched only then: latching serves the
+  // narrowest interval, and would slow the sampling of an unsteady clock down.
   bool steady() const { return pause_ns_ >= kSteadyNs; }
 
-  // After a sample that cost so much, and what latching cost if that was done, the ns until
-  // the next one. While one in Costs::kKept is cheap it is below a second, whatever the others
+  // Returns the ns until the next sample, given the cost of the last one and of latching, if that
+  // was done. As long as one in Costs::kKept is cheap, it is below a second, whatever the others
   // cost.
   int64_t Pause(int64_t sample_ns, int64_t latches_ns = 0) {
     samples_.Add(sample_ns);
     if (latches_ns > 0) latches_.Add(latches_ns);
     int64_t least_ns = samples_.LeastNs(), mean_ns = samples_.MeanNs();
     if (steady()) mean_ns += latches_.MeanNs();
-    // Of samples there was a burst; the first latch may be the one that was held up.
+    // Samples were taken in a burst, but the first latch may be one that was delayed.
     if (steady() && latches_.IsFull()) least_ns += latches_.LeastNs();
     return std::max({pause_ns_, least_ns * kMaxShare, mean_ns * kMaxCountedShare});
   }
@@ -115,9 +115,8 @@ class ClockWatch {
     uint64_t ticks = 0;
   };
 
-  // Whether a straight line through the last two samples misses this one by more
-  // than their brackets and one tick each explain: half a width each, as far as
-  // extrapolating magnifies it.
+  // Returns true if a straight line through the last two samples misses this one by more than their
+  // brackets and one tick each explain: half a width each, multiplied by the extrapolation.
   bool Surprising(const Point& point) const {
     const auto base_ns = static_cast<double>(last_.host_ns - before_.host_ns);
     const auto ahead_ns = static_cast<double>(point.host_ns - last_.host_ns);

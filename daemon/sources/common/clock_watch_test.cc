@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// Samples a clock for two seconds as the watch says; returns the number of samples.
+// Samples a clock for two seconds, as the watch requests; returns the number of samples.
 struct Run {
   int samples = 0;
   int64_t surprised_at_ns = 0;
@@ -22,7 +22,7 @@ Run Watch(uint32_t bits, const std::function<double(int64_t)>& ticks, int64_t co
   uint32_t noise = 1;
   const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   for (int64_t now_ns = 0; now_ns < 2000 * kMs;) {
-    // The reading lies anywhere in a bracket of 600 ns, sometimes of 20 us.
+    // The reading is anywhere in a bracket of 600 ns, sometimes of 20 us.
     noise = noise * 1664525 + 1013904223;
     const int64_t width_ns = noise >> 28 == 0 ? 20'000 : 600;
     const int64_t read_ns = now_ns + (noise >> 8) % static_cast<uint64_t>(width_ns);
@@ -75,25 +75,25 @@ TEST_CASE("a change of frequency is noticed at the next sample and followed dens
 }
 
 TEST_CASE("what sampling costs is bounded, however restless the clock") {
-  // It surprises at each sample.
+  // This clock deviates at each sample.
   const auto restless = [](int64_t ns) {
     return static_cast<double>(ns) + 5e5 * static_cast<double>(ns / (10 * kMs) % 7);
   };
   for (const int64_t cost_ns : {1'000, 20'000, 100'000, 1'000'000}) {
     const Run run = Watch(64, restless, cost_ns);
     CAPTURE(cost_ns, run.samples);
-    // Of two seconds, and one sample that begins them.
+    // The share of two seconds, and the first sample.
     CHECK(run.samples * cost_ns <= 2000 * kMs / ClockWatch::kMaxShare + cost_ns);
     CHECK(run.samples >= 2);
   }
-  // A cheap one is not held back.
+  // Cheap samples are not delayed.
   CHECK(Watch(64, restless, 1'000).samples > 40);
 }
 
 TEST_CASE("a tick that took long holds nothing up, and is forgotten") {
   ClockWatch watch(64);
   for (int i = 0; i < 40; ++i) {
-    // A host that took the CPU away for 52 ms.
+    // The host took the CPU away for 52 ms.
     CHECK(watch.Pause(i == 10 ? 52 * kMs : 5'000) == 100 * kMs);
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("while some ticks are cheap no pause is long, whatever the others cost
   for (const uint32_t slow_percent : {10u, 30u, 60u, 80u}) {
     ClockWatch watch(64);
     uint32_t noise = slow_percent;
-    int cheap_ago = Costs::kKept;  // nothing is known to be cheap yet
+    int cheap_ago = Costs::kKept;  // no cheap sample is known yet
     double cost_sum_ns = 0, pause_sum_ns = 0;
     for (int i = 0; i < 10'000; ++i) {
       noise = noise * 1664525 + 1013904223;
@@ -116,7 +116,7 @@ TEST_CASE("while some ticks are cheap no pause is long, whatever the others cost
       cost_sum_ns += static_cast<double>(std::min(cost_ns, Costs::kMostNs));
       pause_sum_ns += static_cast<double>(pause_ns);
     }
-    // By the guest's count, and from the first tick on.
+    // As counted by the guest, from the first tick on.
     CHECK(cost_sum_ns * ClockWatch::kMaxCountedShare <= 1.01 * pause_sum_ns);
   }
 }
@@ -130,10 +130,10 @@ TEST_CASE("latching has its price at the steady pace, and is not done at another
   ClockWatch dear(64);
   for (size_t i = 1; i < Costs::kKept; ++i) dear.Pause(100'000, 900'000);
   CHECK(dear.Pause(100'000, 900'000) == 200 * kMs);
-  // The very first held up.
+  // The very first latch was delayed.
   CHECK(ClockWatch(64).Pause(100'000, 80 * kMs) < 1000 * kMs);
   ClockSample sample;
-  // It stands still from the third on.
+  // It stands still from the third sample on.
   for (const int64_t ticks : {0, 1, 1}) {
     sample.host_before_ns += static_cast<uint64_t>(100 * kMs);
     sample.host_after_ns = sample.host_before_ns + 600;

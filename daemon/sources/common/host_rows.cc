@@ -13,7 +13,7 @@ constexpr uint32_t kSubmitted = 1, kInterrupted = 2, kCompleted = 4;
 
 }  // namespace
 
-// A time that is not known takes the place of the one before it, which costs nothing to store.
+// An unknown time is replaced by the one before it, which costs no space.
 void HostJobRows::Append(const act_job& job) {
   Columns& c = *c_;
   const size_t row = rows_++;
@@ -33,7 +33,7 @@ void HostJobRows::Append(const act_job& job) {
   c.correlation[row] = job.correlation;
   c.copy_bytes[row] = job.copy_bytes;
   c.device_ticks[row] = job.device_ticks;
-  // dev, ctx and queue have no more than a byte each that says something.
+  // dev, ctx and queue have only one significant byte each.
   c.where[row] = static_cast<uint32_t>((job.where & 0xff) | (job.where >> 8 & 0xff00) |
                                        (job.where >> 16 & 0xff0000));
   c.status[row] = static_cast<uint32_t>(job.where >> 48);
@@ -86,7 +86,7 @@ void HostWaitRows::Append(const act_wake& wake) {
   c.wake[row] = wake.h.time_ns - begin;
   c.sequence[row] = wake.sequence;
   c.correlation[row] = wake.correlation;
-  // Without a count it is no call's, but what the driver knows of whose wait it was.
+  // Without a count it is not that of a call, but the driver's information on the waiter.
   c.waiter[row] = static_cast<uint32_t>(wake.wait_correlation) ? wake.wait_correlation : 0;
   c.device[row] = wake.h.extra;
   c.context[row] = wake.context;

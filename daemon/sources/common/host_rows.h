@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs and waits, as BPF programs report them, straight into columns.
+// Writes jobs and waits, as reported by BPF programs, to columns directly.
 #ifndef DAEMON_SOURCES_COMMON_HOST_ROWS_H_
 #define DAEMON_SOURCES_COMMON_HOST_ROWS_H_
 
@@ -14,7 +14,7 @@
 
 namespace acceltrace::daemon {
 
-// Rows of a block, and room for a vector unit to go beyond.
+// The rows of a block, and extra space, as vector units may write past the end.
 inline constexpr size_t kHostRows = 512;
 inline constexpr size_t kHostRoom = kHostRows + 8;
 
@@ -25,7 +25,7 @@ class HostJobRows {
   bool full() const { return rows_ == kHostRows; }
   size_t rows() const { return rows_; }
   void Append(const act_job& job);
-  // Returns how many rows the block has; empty afterwards.
+  // Returns the number of rows of the block, and removes all rows.
   uint32_t Encode(stream::BlockWriter* writer, proto::Block* block);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When BPF programs lost what they count as lost, CPU by CPU (daemon/bpf/losses.h).
+// The times of the losses that BPF programs count, by CPU (daemon/bpf/losses.h).
 #ifndef DAEMON_SOURCES_COMMON_LOSS_SPAN_H_
 #define DAEMON_SOURCES_COMMON_LOSS_SPAN_H_
 
@@ -12,15 +12,15 @@
 namespace acceltrace::daemon {
 
 struct LossSpan {
-  uint64_t first_ns = 0, last_ns = 0;  // 0: there was none
+  uint64_t first_ns = 0, last_ns = 0;  // 0 if there was no loss
 
   void Widen(uint64_t first, uint64_t last) {
     first_ns = last_ns == 0 ? first : std::min(first_ns, first);
     last_ns = std::max(last_ns, last);
   }
 
-  // losses: of one CPU, as they are now. reported: as they were before, zeros at first. One that
-  // came into an epoch whose others are reported may be any of those.
+  // `losses` are the current ones of one CPU, `reported` the previous ones, initially zeros. A loss
+  // added to an epoch with reported losses may have any time of that epoch's span.
   void WidenByNew(const act_losses& losses, const act_losses& reported) {
     for (int half = 0; half < 2; ++half) {
       if (losses.count[half] == reported.count[half]) continue;
@@ -31,7 +31,7 @@ struct LossSpan {
 
 inline uint64_t Lost(const act_losses& losses) { return losses.count[0] + losses.count[1]; }
 
-// Before losses are read to be reported: what is lost from now on is of the next epoch.
+// Must be called before losses are read: later losses then belong to the next epoch.
 inline void BeginEpoch(__u64* drain_epoch) { __atomic_fetch_add(drain_epoch, 1, __ATOMIC_SEQ_CST); }
 
 }  // namespace acceltrace::daemon

@@ -14,7 +14,7 @@ LossSpan Of(const std::vector<act_losses>& cpus, const std::vector<act_losses>& 
   return span;
 }
 
-// Losses in one epoch, counted with those of earlier ones of the same half.
+// Losses in one epoch, counted together with those of earlier epochs with the same parity.
 act_losses InEpoch(uint64_t epoch, uint64_t count, uint64_t first_ns, uint64_t last_ns) {
   act_losses losses = {};
   const uint64_t half = epoch % 2;

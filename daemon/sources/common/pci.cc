@@ -15,7 +15,7 @@ extern "C" {
 namespace acceltrace::daemon {
 namespace {
 
-// The bridge above, by the folder that holds the device's own in sysfs; empty at the root.
+// Returns the upstream bridge, by the device's parent folder in sysfs; empty at the root.
 std::string Upstream(const std::string& address) {
   char resolved[PATH_MAX];
   if (realpath(("/sys/bus/pci/devices/" + address).c_str(), resolved) == nullptr) return "";
@@ -36,8 +36,8 @@ int NumaNode(const std::string& address) {
   return node;
 }
 
-// What libpci reports, without anything that needs a destructor: its error handler
-// may not return, so it jumps out of the calls below.
+// What libpci reports. Nothing here needs a destructor: libpci's error handler may not return, so
+// it jumps out of the calls below.
 struct Raw {
   int domain, bus, slot, function;
   u16 vendor, device, control, status;
@@ -57,7 +57,7 @@ bool ReadRaw(Raw* raw) {
   pci->error = JumpOut;
   pci->warning = Ignore;
   pci->debug = Ignore;
-  if (setjmp(on_error) != 0) return false;  // pci leaks, once for a device that vanished
+  if (setjmp(on_error) != 0) return false;  // leaks pci, once for each device that vanished
   pci_init(pci);
   pci_dev* const device = pci_get_dev(pci, raw->domain, raw->bus, raw->slot, raw->function);
   pci_fill_info(device, PCI_FILL_IDENT | PCI_FILL_CAPS);

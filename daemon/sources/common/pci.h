@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PCIe identity, capability and live link state, by libpci.
+// Reads PCIe identity, capabilities and live link state, by libpci.
 #ifndef DAEMON_SOURCES_COMMON_PCI_H_
 #define DAEMON_SOURCES_COMMON_PCI_H_
 
@@ -11,8 +11,8 @@
 
 namespace acceltrace::daemon {
 
-// address: 0000:00:04.0. Errors: no such device; config space reads all ones.
-// Without privilege the link fields stay 0: the kernel shows only the first 64 bytes.
+// `address` is such as 0000:00:04.0. Fails if there is no such device, or if config space reads all
+// ones. Without permission the link fields stay 0, as the kernel shows only the first 64 bytes.
 Result<proto::Pci> ReadPci(const std::string& address);
 
 }  // namespace acceltrace::daemon

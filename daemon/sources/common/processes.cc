@@ -23,7 +23,7 @@ constexpr size_t kMaxThreads = 65536;
 
 std::string ProcPath(uint32_t pid) { return "/proc/" + std::to_string(pid); }
 
-// Capabilities there are over what is the user's own anyway.
+// Capabilities in a namespace of its user only apply to what is the user's own.
 bool InUsersOwnNamespace(uint32_t pid) {
   struct stat its, ours;
   return stat((ProcPath(pid) + "/ns/user").c_str(), &its) == 0 &&
@@ -48,7 +48,7 @@ std::optional<uint32_t> ProcessUser(uint32_t pid) {
     }
     (is_group ? group : user) = real;
   }
-  // Files (not folders) of a process that is not to be looked into are root's.
+  // Files (not folders) of a process that must not be inspected belong to root.
   struct stat info;
   if (!group || stat((ProcPath(pid) + "/status").c_str(), &info) != 0 || info.st_uid != user) {
     return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<uint32_t> ProcessUser(uint32_t pid) {
 }
 
 uint32_t PidNamespace() {
-  constexpr ino_t kFirst = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO, which programs rely on
+  constexpr ino_t kFirst = 0xeffffffc;  // the kernel's PROC_PID_INIT_INO, a stable interface
   struct stat info;
   if (stat("/proc/self/ns/pid", &info) != 0 || info.st_ino == kFirst) return 0;
   return static_cast<uint32_t>(info.st_ino);
@@ -75,7 +75,7 @@ bool IsKernelThread(uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
-  // Its name, in parentheses, may have anything in it; what comes behind it is numbered from 3.
+  // The name, in parentheses, may have any characters; the fields after it are numbered from 3.
   const size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return false;
   std::istringstream rest(line.substr(name_end + 1));
@@ -103,7 +103,7 @@ std::vector<std::pair<uint32_t, std::string>> ThreadNames(uint32_t pid) {
 }
 
 std::string ReadString(uint32_t pid, uint64_t address, size_t max_bytes) {
-  // Page by page: the string may end just before an unmapped one.
+  // Reads page by page, as the string may end just before an unmapped page.
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::string text;
   while (text.size() < max_bytes) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where events come from.
+// The interface of all sources of events.
 //
-// A source has three functions. Everything it finds goes to an EventHandler,
-// in the thread that calls Drain. Of its own it has at most one that only waits (ring_proof.h).
+// Everything that a source finds is passed to an EventHandler in the thread that calls Drain. A
+// source has at most one thread of its own, which only waits (ring_proof.h).
 #ifndef DAEMON_SOURCES_COMMON_SOURCE_H_
 #define DAEMON_SOURCES_COMMON_SOURCE_H_
 
@@ -15,21 +15,21 @@
 
 namespace acceltrace::daemon {
 
-// What wakes the recorder before its tick.
+// A descriptor that wakes the recorder before its tick.
 struct WakeFd {
   enum Kind {
-    kLevel,      // readable while much waits
-    kEdge,       // becomes readable when much waits, and is readable while anything does
-    kOwnedEdge,  // likewise, and a second poller would take that away
+    kLevel,      // readable while much is waiting
+    kEdge,       // becomes readable when much is waiting, and stays so while anything is
+    kOwnedEdge,  // likewise, but there must be only one poller
   };
-  int fd = -1;  // negative: there is none
+  int fd = -1;  // negative if there is none
   Kind kind = kLevel;
 };
 
-// When a source wants to be drained again.
+// When a source must be drained again.
 struct Pace {
-  uint32_t fill_permille = 0;   // how full the fullest buffer was
-  int64_t next_ns = INT64_MAX;  // at this time at the latest
+  uint32_t fill_permille = 0;   // of the fullest buffer
+  int64_t next_ns = INT64_MAX;  // the latest time
 };
 
 class Source {
@@ -39,31 +39,32 @@ class Source {
   // Sets up and begins to collect; reports its probes and devices to the handler.
   virtual Status Start() = 0;
 
-  // The recording begins now: what came or was lost while others were set up is not its own.
+  // The recording begins now: what arrived or was lost while others were set up is not part of it.
   virtual void Begin() {}
 
-  // Hands over what has arrived.
+  // Passes on what has arrived.
   virtual Pace Drain(int64_t now_ns) = 0;
 
-  // Notes what waits now; and whether Drain() has handed over all of that since.
+  // Mark() notes what is waiting now; PassedMark() returns true once Drain() has passed on all of
+  // that.
   virtual void Mark() {}
   virtual bool PassedMark() { return true; }
 
-  // Between Start and Stop. The fill level is that of the fullest ring now, in permille; it is
-  // asked for by any thread.
+  // Valid between Start and Stop. The fill level is the current one of the fullest ring, in
+  // permille; it may be called from any thread.
   virtual WakeFd wake() const { return {}; }
   virtual uint32_t fill_permille() const { return 0; }
 
-  // Takes the samples that the end of a recording needs; the recording goes on.
+  // Takes the samples that the end of a recording requires, although the recording continues.
   virtual void Checkpoint() {}
 
-  // The accounts so far, with what is under way.
+  // The current accounts, including what is in progress.
   virtual std::vector<Hop> Hops() = 0;
 
-  // Hands over what it holds back to hand over many at once.
+  // Passes on incomplete batches.
   virtual void Flush() {}
 
-  // Ends collection, hands over the rest and closes the accounts (OnHop).
+  // Ends collection, passes on the rest and closes the accounts (OnHop).
   virtual void Stop() = 0;
 };
 
