@@ -17,7 +17,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-constexpr size_t kMaxLines = 256;  // of a file that are counters
+constexpr size_t kMaxLines = 256;  // counters per file
 constexpr double kMostValue = 0x1p63;
 
 bool ParseDecimal(std::string_view text, double* number) {
@@ -86,7 +86,7 @@ std::vector<DeviceCounter> FindCounters(const provider::Provider& provider,
       one.counter.scale *= one.event.scale;
     } else {
       one.files = machine.Files(device, counter);
-      if (one.files.empty()) continue;  // of a device that is simpler than others
+      if (one.files.empty()) continue;  // not all devices have it
     }
     found.push_back(std::move(one));
   }
@@ -128,8 +128,8 @@ void ProviderCounters::Read(Readings* readings) const {
     for (const std::string& file : counter.files) {
       ParseCounter(ReadText(file), counter, readings);
     }
-    // Several files that fit a path are parts of one device: what counts is added up, what is as
-    // it is stands for all.
+    // Several files that match a path are parts of one device: totals are added up, and any one of
+    // the current values is used.
     for (size_t i = first; i < readings->size(); ++i) {
       for (size_t j = readings->size() - 1; j > i; --j) {
         if ((*readings)[j].name != (*readings)[i].name) continue;

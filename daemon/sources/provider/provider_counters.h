@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counters that providers name: files of a device, and perf events.
+// Reads counters that providers name: files of a device, and perf events.
 #ifndef DAEMON_SOURCES_PROVIDER_PROVIDER_COUNTERS_H_
 #define DAEMON_SOURCES_PROVIDER_PROVIDER_COUNTERS_H_
 
@@ -16,14 +16,14 @@
 namespace acceltrace::daemon {
 
 struct DeviceCounter {
-  uint32_t device = 0;  // of the stream
-  std::string object;   // its address or name
+  uint32_t device = 0;  // its number in the stream
+  std::string object;   // the device's address or name
   provider::Counter counter;
-  std::vector<std::string> files;  // none: a perf event
+  std::vector<std::string> files;  // empty for a perf event
   provider::PmuEvent event;
 };
 
-// Those of the provider that this machine has. lacks: why it has not the others.
+// Returns the provider's counters that this machine has; *lacks tells why others are missing.
 std::vector<DeviceCounter> FindCounters(const provider::Provider& provider,
                                         const provider::PciDevice& device,
                                         const provider::Machine& machine, uint32_t number,
@@ -31,7 +31,7 @@ std::vector<DeviceCounter> FindCounters(const provider::Provider& provider,
 
 class ProviderCounters {
  public:
-  // Opens the perf events. lacks: those that the kernel refuses, and why.
+  // Opens the perf events; *lacks has those that the kernel refuses, with the reason.
   ProviderCounters(std::vector<DeviceCounter> counters, std::vector<std::string>* lacks);
 
   void Read(Readings* readings) const;
@@ -40,14 +40,14 @@ class ProviderCounters {
  private:
   struct Event {
     DeviceCounter counter;
-    std::vector<UniqueFd> fds;  // one for each CPU that it is counted on
+    std::vector<UniqueFd> fds;  // one per CPU on which it is counted
   };
   std::vector<DeviceCounter> counters_;
   std::vector<Event> events_;
 };
 
-// What a file says: a number, with a word behind it perhaps, or lines of a name and a number, of
-// which each is a counter of its own.
+// Parses the contents of a file: a number, perhaps followed by a unit, or lines with a name and a
+// number, each of which is a separate counter.
 void ParseCounter(std::string_view text, const DeviceCounter& counter, Readings* readings);
 
 }  // namespace acceltrace::daemon

@@ -46,7 +46,7 @@ TEST_CASE("A counter's file holds a number, or names and numbers") {
   CHECK(Parsed("RxErr 3\nBadTLP 0\nTOTAL_ERR_COR 3\n", Counter("aer")) ==
         "aer RxErr=3;aer BadTLP=0;aer TOTAL_ERR_COR=3;");
   CHECK(Parsed("clock:\t1200\nvoltage: high\n", Counter("x")) == "x clock=1200;");
-  // Nothing of what is no count.
+  // Values that are not counts are ignored.
   for (const char* text : {"", "\n", "none", "-4", "nan", "inf", "1e300", "0x12"}) {
     CHECK(Parsed(text, Counter("c")).empty());
   }

@@ -16,7 +16,8 @@ const provider::Value* FindValue(const Provider& provider, const std::string& na
   return found == provider.values.end() ? nullptr : &*found;
 }
 
-// nvme0 where the provider knows the number of a device, else its name and address.
+// Returns a name such as nvme0 if the provider knows the device's number, otherwise its name and
+// address.
 std::string NameOf(const Provider& provider, const PciDevice& device,
                    const provider::Machine& machine) {
   const provider::Value* instance = FindValue(provider, "instance");
@@ -39,7 +40,7 @@ FieldPlace ToPlace(const std::optional<provider::Place>& place) {
   return to;
 }
 
-// Numbers that are negative to the kernel are compared here only.
+// Numbers that are negative for the kernel are only compared in this program.
 void AddFilter(const provider::PlacedCondition& from, uint64_t number, std::string* filter) {
   if (from.place.text || from.place.elsewhere || number >> (8 * from.place.size - 1) != 0) return;
   *filter += (filter->empty() ? "" : " && ") + from.condition->field +
@@ -61,7 +62,7 @@ Status AddConditions(const Provider& provider, const PciDevice& device,
     const std::string& name = from.condition->name;
     if (name == "address" || name == "driver") {
       to.text = name == "address" ? device.address : device.driver;
-      to.text.resize(std::min(to.text.size(), kRoleTextBytes - 1));  // as the kernel's is cut
+      to.text.resize(std::min(to.text.size(), kRoleTextBytes - 1));  // cut like the kernel's
     } else if (const provider::Value* value = FindValue(provider, name)) {
       const auto number = machine.ReadValue(device, *value);
       if (!number.ok()) return number.status();
@@ -73,7 +74,7 @@ Status AddConditions(const Provider& provider, const PciDevice& device,
   return {};
 }
 
-// Bytes are left out where their factor is not known; says why.
+// Bytes are omitted if their factor is unknown. Returns the reason.
 std::string AddBytes(const Provider& provider, const PciDevice& device,
                      const provider::Machine& machine, const provider::Tracepoint& point,
                      const provider::Placed& placed, RoleConfig* config) {
@@ -118,8 +119,8 @@ ProviderDevice Describe(const Provider& provider, const PciDevice& device,
   return to;
 }
 
-// alone: no other device is the provider's here, so that comparing each event in the kernel, which
-// takes longer than leaving a few out later, would keep next to nothing away.
+// `alone` means that the provider has no other device here. Then filtering each event in the
+// kernel, which takes longer than dropping a few later, would filter out almost nothing.
 Result<ProviderDevice> Prepare(const Provider& provider, const PciDevice& device,
                                const provider::Machine& machine, uint32_t number, bool alone) {
   ProviderDevice to = Describe(provider, device, machine, number);
@@ -177,7 +178,7 @@ void AddCounters(const provider::Catalogue& catalogue, const PciDevice& device,
   }
 }
 
-// A device of which there is nothing but counters. false: there are none.
+// Adds a device that only has counters. Returns false if it has none.
 bool AddCountersOnly(const std::string& name, const provider::Catalogue& catalogue,
                      const provider::Machine& machine, uint32_t number, ProviderDevices* to) {
   for (const PciDevice& device : machine.devices()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that are recorded by what a provider says of them (docs/providers.md).
+// Finds devices that are recorded according to a provider file (docs/providers.md).
 #ifndef DAEMON_SOURCES_PROVIDER_PROVIDER_DEVICES_H_
 #define DAEMON_SOURCES_PROVIDER_PROVIDER_DEVICES_H_
 
@@ -18,35 +18,37 @@
 
 namespace acceltrace::daemon {
 
-// One attachment: a tracepoint that is a role of one device.
+// One attachment: a tracepoint in a role for one device.
 struct TracepointRole {
   std::string system, name;
   uint32_t id = 0;  // of the tracepoint
   RoleConfig config;
-  std::string filter;  // its conditions on numbers as the kernel takes them; empty: none
+  std::string filter;  // its numeric conditions as a kernel filter, or empty
 };
 
 struct ProviderDevice {
-  proto::Device description;  // all but the PCI part
-  std::string address;        // or the name, of one that is on no bus
+  proto::Device description;  // everything except the PCI part
+  std::string address;        // or the name, if it is on no bus
   bool pci = true;
   std::vector<TracepointRole> roles;
-  std::vector<std::string> lacks;  // what the provider names and this machine has not
+  std::vector<std::string> lacks;  // what the provider names and this machine lacks
 };
 
 struct ProviderDevices {
   std::vector<ProviderDevice> devices;
-  // Of these devices, by whatever provider fits them; of two of one name the first one's.
+  // Of these devices, by all matching providers. If two have the same name, the first one's is
+  // used.
   std::vector<DeviceCounter> counters;
-  // Of providers that were named themselves.
+  // Functions of providers that were requested by name.
   std::vector<LibraryFunction> functions;
-  std::vector<std::string> lacks;     // what those name and this machine has not
-  std::vector<std::string> others;    // of the names asked for, what is not for a provider
-  std::vector<std::string> warnings;  // files that are no providers
+  std::vector<std::string> lacks;     // what these providers name and this machine lacks
+  std::vector<std::string> others;    // requested names that are not for providers
+  std::vector<std::string> warnings;  // invalid provider files
 };
 
-// names: PCI addresses, names as these devices get them (nvme0), or of providers with API calls.
-// first_number: of the stream. Errors: a device that a provider knows, but cannot be recorded here.
+// `names` are PCI addresses, names of these devices (nvme0), or of providers with API calls.
+// `first_number` is the first device's number in the stream. Fails for a device that a provider
+// knows, but that cannot be recorded here.
 Result<ProviderDevices> FindProviderDevices(const std::vector<std::string>& names,
                                             const provider::Catalogue& catalogue,
                                             const provider::Machine& machine,

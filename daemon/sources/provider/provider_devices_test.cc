@@ -25,7 +25,7 @@ constexpr char kFormat[] =
     "\tfield:u8 id[8];\toffset:16;\tsize:8;\n\tfield:u8 op;\toffset:24;\tsize:1;\n"
     "\tfield:u64 len;\toffset:32;\tsize:8;\n\tfield:__data_loc char[] dev;\toffset:40;\tsize:4;\n";
 
-// A machine with a device at 0000:00:05.0, its driver `disks` unless given.
+// A machine with a device at 0000:00:05.0, whose driver is `disks` by default.
 class World {
  public:
   World() : top_(fs::temp_directory_path() / ("provided-" + std::to_string(getpid()))) {
@@ -70,7 +70,7 @@ TEST_CASE("A device is prepared as its provider says") {
   INFO(found.message());
   REQUIRE(found.ok());
   CHECK(found->others == std::vector<std::string>{"axl0"});
-  REQUIRE(found->devices.size() == 1);  // once, by whatever names
+  REQUIRE(found->devices.size() == 1);  // once, with whatever names
   const ProviderDevice& device = found->devices[0];
   CHECK(device.description.name() == "disk3");
   CHECK(device.description.device() == 16);
@@ -80,7 +80,7 @@ TEST_CASE("A device is prepared as its provider says") {
   const RoleConfig& submit = device.roles[0].config;
   CHECK(device.roles[0].name == "a");
   CHECK(device.roles[0].id == 7);
-  CHECK(device.roles[0].filter == "ctl == 3");  // of the condition on a text nothing
+  CHECK(device.roles[0].filter == "ctl == 3");  // conditions on texts are not included
   CHECK(device.roles[1].filter.empty());
   CHECK(submit.role == RoleConfig::kSubmit);
   CHECK(device.roles[1].config.role == RoleConfig::kComplete);
@@ -153,7 +153,7 @@ TEST_CASE("Counters are those of each provider that fits, and enough for a devic
   CHECK(found->counters[1].device == 17);
   CHECK(found->counters[2].files[0].find("/sys/kernel/debug/gpu/0000:00:06.0/clk0") !=
         std::string::npos);
-  // One that has none of them either.
+  // This device has none of them, either.
   CHECK(world.Find({"0000:00:07.0"}).message().find("no provider has tracepoints of") == 0);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("What cannot be recorded is refused with the reason") {
                   "kernel: see ") == 0);
   world.Add("0000:00:06.0", "others", 4);
   CHECK(world.Find({"0000:00:06.0"}).message().find("no provider has tracepoints of") == 0);
-  // What the daemon reads by itself is not for a provider.
+  // Devices that the daemon supports itself are not for providers.
   world.catalogue().providers[0].built_in = true;
   const auto built_in = world.Find({"0000:00:05.0"});
   REQUIRE(built_in.ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shipped provider of GPUs on streams of the scheduler's tracepoints, in the records' layout
-// of a kernel: formats, filters, rings of perf's and matching, as in a recording.
+// The shipped provider of GPUs with simulated scheduler tracepoints in the record layouts of two
+// kernels: formats, filters, perf rings and matching, as in a recording.
 #include <unistd.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ constexpr char kCommon[] =
     "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
     "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
-// Linux 6.17: a job is known by its fence's context and number, and a record names the device.
+// Linux 6.17 identifies a job by its fence's context and number, and records name the device.
 constexpr char kJob[] =
     "\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n"
     "\tfield:u32 job_count;\toffset:12;\tsize:4;\tsigned:0;\n"
@@ -41,7 +41,7 @@ constexpr char kDependency[] =
     "\tfield:u64 fence_seqno;\toffset:16;\tsize:8;\tsigned:0;\n"
     "\tfield:u64 ctx;\toffset:24;\tsize:8;\tsigned:0;\n"
     "\tfield:u64 seqno;\toffset:32;\tsize:8;\tsigned:0;\n";
-// Linux 6.1: by the address of its fence.
+// Linux 6.1 identifies it by the address of its fence.
 constexpr char kOldJob[] =
     "\tfield:struct drm_sched_entity * entity;\toffset:8;\tsize:8;\tsigned:0;\n"
     "\tfield:struct dma_fence * fence;\toffset:16;\tsize:8;\tsigned:0;\n"
@@ -77,7 +77,7 @@ std::string Numbers(uint16_t id, std::initializer_list<uint64_t> values) {
   return raw;
 }
 
-// A machine with two GPUs, and the shipped provider.
+// A machine with two GPUs and the shipped provider.
 class World : public ProviderSink {
  public:
   World() : top_(fs::temp_directory_path() / ("drm-" + std::to_string(getpid()))) {
@@ -111,7 +111,7 @@ class World : public ProviderSink {
       matcher.AddRole(role.id, role.config);
     lacks = found->devices[0].lacks;
   }
-  // From a CPU's ring, as the reader takes it.
+  // Writes a sample to a CPU's ring and reads it.
   void Write(uint32_t cpu, int64_t time_ns, const std::string& raw) {
     struct Taker : PerfRing::Sink {
       void OnSample(const PerfSample& sample) override { CHECK(world->matcher.Take(sample, cpu)); }
@@ -148,7 +148,7 @@ struct Counts {
   uint64_t submits = 0, starts = 0, completions = 0, dependencies = 0;
 };
 
-// Each job's rows are in order, and complete.
+// Checks that each job's rows are in order and complete.
 Counts Check(const World& world) {
   Counts counts;
   std::map<uint32_t, int> state;  // submitted, started, completed
@@ -187,8 +187,8 @@ TEST_CASE("jobs of a GPU's scheduler: 100 % are paired, with queues and dependen
   world.AddTracepoint("drm_sched_job_add_dep", kDependencyId, kDependency);
   world.Find();
   CHECK(world.lacks.empty());
-  // Three queues with a job every 10 us, each waiting for the one of the queue before; they are
-  // completed by interrupts of other CPUs, which are read first. Another GPU does the like.
+  // Three queues have a job every 10 us, each of which depends on the previous queue's job; they
+  // are completed by interrupts on other CPUs, which are read first. Another GPU does the same.
   constexpr uint64_t kJobs = 2000;
   std::mt19937 random(1);
   for (uint64_t i = 0; i < kJobs; ++i) {
@@ -225,7 +225,7 @@ TEST_CASE("jobs of an older scheduler are known by their fences' addresses, used
   world.AddTracepoint("drm_run_job", kRunId, kOldJob);
   world.AddTracepoint("drm_sched_process_job", kDoneId, kOldDone);
   world.Find();
-  CHECK(world.lacks.size() == 1);  // dependencies
+  CHECK(world.lacks.size() == 1);  // the dependencies
   const auto job = [](uint16_t id, uint64_t fence, uint64_t number) {
     std::string raw = Numbers(id, {0xffff888000001000, fence});
     FakePerfRing::Add(&raw, uint32_t{5 << 16 | 48});

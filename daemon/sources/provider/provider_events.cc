@@ -10,7 +10,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Takes a record apart from its begin.
+// Reads a record from its begin.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : rest_(bytes) {}
@@ -45,7 +45,8 @@ bool ParseSample(std::string_view body, PerfSample* sample) {
   return sample->time_ns >= 0;
 }
 
-// Numbers are little-endian here, as are all machines that this runs on. Nothing: outside.
+// Numbers are little-endian, as on all supported machines. Returns nullopt if it is outside of the
+// record.
 std::optional<uint64_t> NumberAt(std::string_view raw, const FieldPlace& place) {
   if (place.mask == 0) return 0;
   uint64_t value = 0;
@@ -68,7 +69,7 @@ std::optional<std::string_view> TextAt(std::string_view raw, const FieldPlace& p
   return text.substr(0, text.find('\0'));
 }
 
-// Nothing: the record is too short for it.
+// Returns nullopt if the record is too short.
 std::optional<bool> Holds(std::string_view raw, const RoleCondition& condition) {
   bool same = false;
   if (condition.place.kind == FieldPlace::kNumber) {
@@ -176,8 +177,8 @@ bool ProviderMatcher::Take(const PerfSample& sample, uint32_t cpu) {
   return known;
 }
 
-// A kernel thread is a process of its own; a thread of another one that works in the kernel for it
-// (io_uring) is that process'.
+// A kernel thread is a process of its own. A thread that works in the kernel for another process
+// (io_uring) belongs to that process.
 void ProviderMatcher::AskSubmitters() {
   struct Known {
     bool tracked = false, kernel = false;
@@ -213,8 +214,8 @@ void ProviderMatcher::Match(int64_t until_ns) {
   }
 }
 
-// Recorded processes, and kernel threads, which work for everyone: write-back and what was put
-// off. Those not for a recording that belongs to an ordinary user.
+// Recorded processes, and kernel threads, which work for all processes (write-back and deferred
+// work); kernel threads are excluded if the recording belongs to an ordinary user.
 bool ProviderMatcher::Wanted(const Event& event) {
   if (system_wide_ || event.kernel_thread) return true;
   return sink_->WasTracked(event.pid, event.time_ns, event.tracked);
@@ -241,14 +242,15 @@ void ProviderMatcher::One(const Event& event) {
       jobs_.erase(found);
       Report(event, key, job, proto::HostBatch::KIND_COMPLETE, event.value, 0);
     } else {
-      // What was submitted unseen is not reported, and not lost.
+      // What was submitted before is not reported, and not counted as lost.
       KeepUnmatched(event, key);
     }
   }
   newest_ns_ = std::max(newest_ns_, event.time_ns);
 }
 
-// Of a job whose name has been given again since. In order that can only be at the same moment.
+// Handles an event of a job whose name has been reused. With events in order, that is only possible
+// at the same time.
 bool ProviderMatcher::OfReplaced(const Event& event, const Key& key) {
   if (event.time_ns > newest_ns_) return false;
   const auto found = std::find_if(replaced_.begin(), replaced_.end(), [&](const Replaced& one) {
@@ -306,12 +308,12 @@ void ProviderMatcher::OnSubmit(const Event& event, const Key& key) {
   Report(event, key, job, proto::HostBatch::KIND_SUBMIT, CommandsOf(event), event.value);
 }
 
-// One command, and above it what it is.
+// The low half is one command, the high half its opcode.
 uint64_t ProviderMatcher::CommandsOf(const Event& event) {
   return 1 | static_cast<uint64_t>(event.opcode) << 32;
 }
 
-// What is over already is not waited for, and what is not recorded has no number.
+// Ignores dependencies on completed jobs, and on jobs that are not recorded, which have no number.
 void ProviderMatcher::OnDependency(const Event& event, const Key& key, const Job& job) {
   const auto other = jobs_.find({event.other_queue, event.value, key.device});
   if (other == jobs_.end() || other->second.submit_ns > event.time_ns) return;
@@ -319,7 +321,7 @@ void ProviderMatcher::OnDependency(const Event& event, const Key& key, const Job
   Report(event, key, job, proto::HostBatch::KIND_DEPENDENCY, other->second.number, 0);
 }
 
-// Its completion is the first one after it, unless the name was given again in between.
+// Its completion is the first one after it, unless the name was reused in between.
 void ProviderMatcher::OnLateSubmit(const Event& event, const Key& key, const Job& job) {
   const auto after = jobs_.find(key);
   const auto past = unmatched_.find(key);

@@ -154,7 +154,7 @@ TEST_CASE("a completion that is read before its submission has it all the same")
   CHECK(f.Take(300, Record(kCompleteId, 5), kOther, 1));
   CHECK(f.Take(200, Record(kSubmitId, 5)));
   f.matcher.Match(250);
-  REQUIRE(f.rows.size() == 1);  // the other one is younger
+  REQUIRE(f.rows.size() == 1);  // the other one is later
   CHECK(f.matcher.pending() == 1);
   f.matcher.Match(300);
   REQUIRE(f.rows.size() == 2);
@@ -166,7 +166,7 @@ TEST_CASE("a completion that is read before its submission has it all the same")
   CHECK(f.rows[0].arg0 == (1 | uint64_t{2 + 1} << 32));
   CHECK(f.rows[0].arg1 == 8 * 512);
   CHECK(f.rows[1].kind == proto::HostBatch::KIND_COMPLETE);
-  CHECK(f.rows[1].pid == kTracked);  // the submitter's
+  CHECK(f.rows[1].pid == kTracked);  // that of the submitter
   CHECK(f.rows[1].cpu == 1);
   CHECK(f.rows[1].arg0 == 7);
   CHECK(f.matcher.taken() == 2);
@@ -180,7 +180,7 @@ TEST_CASE("each of many jobs of one name has its own completion") {
   f.matcher.Match(INT64_MAX);
   REQUIRE(f.rows.size() == 200);
   for (size_t i = 0; i < 200; ++i) CHECK(f.rows[i].job == i / 2 + 1);
-  CHECK(f.asked == 1);  // of each process once
+  CHECK(f.asked == 1);  // once for each process
 }
 
 TEST_CASE("jobs are those of recorded processes and of kernel threads") {
@@ -192,7 +192,7 @@ TEST_CASE("jobs are those of recorded processes and of kernel threads") {
     f->Take(50, Record(kSubmitId, 2), kOther);
     f->Take(50, Record(kSubmitId, 3), kKernel);
     f->Take(50, Record(kSubmitId, 4), 20);   // was recorded then
-    f->Take(150, Record(kSubmitId, 5), 20);  // no longer
+    f->Take(150, Record(kSubmitId, 5), 20);  // no longer recorded
     for (uint16_t job = 1; job <= 5; ++job) f->Take(200, Record(kCompleteId, job), kOther);
     f->matcher.Match(200);
   }
@@ -260,11 +260,11 @@ TEST_CASE("what a job waits for is another job that is under way") {
   f.matcher.AddRole(9, role);
   f.Take(10, Record(kSubmitId, 7, 20));
   f.Take(20, Record(kSubmitId, 5));
-  f.Take(21, Record(9, 5));  // on 7 of queue 20
-  f.Take(22, Record(9, 6));  // a job that is not there
+  f.Take(21, Record(9, 5));  // on job 7 of queue 20
+  f.Take(22, Record(9, 6));  // on a nonexistent job
   f.Take(30, Record(kCompleteId, 7, 20));
   f.Take(40, Record(kSubmitId, 6));
-  f.Take(41, Record(9, 6));  // on what is over
+  f.Take(41, Record(9, 6));  // on a completed job
   f.matcher.Match(50);
   REQUIRE(f.rows.size() == 5);
   CHECK(f.rows[2].kind == proto::HostBatch::KIND_DEPENDENCY);
@@ -317,7 +317,7 @@ TEST_CASE("a completion that comes after its name was given again is its job's")
   f.Take(10, Record(kSubmitId, 5));
   f.Take(30, Record(kSubmitId, 5));
   f.matcher.Match(40);
-  f.Take(20, Record(kCompleteId, 5), kOther, 1);  // another CPU was kept away
+  f.Take(20, Record(kCompleteId, 5), kOther, 1);  // another CPU was delayed
   f.Take(50, Record(kCompleteId, 5), kOther);
   f.matcher.Match(60);
   CHECK(RowsOf(f) == std::vector<Row>{{kS, 10, 1}, {kS, 30, 2}, {kC, 20, 1}, {kC, 50, 2}});
@@ -335,7 +335,7 @@ TEST_CASE("a late completion of a job that is not recorded is nobody's") {
   f.Take(50, Record(kCompleteId, 5));
   f.matcher.Match(60);
   CHECK(RowsOf(f) == std::vector<Row>{{kS, 30, 1}, {kC, 50, 1}});
-  // Nor does one of a job that is not recorded get to one that is.
+  // A submission that is not recorded does not complete a recorded job, either.
   f.Take(70, Record(kSubmitId, 6));
   f.Take(80, Record(kSubmitId, 6), kOther);
   f.matcher.Match(90);
@@ -351,8 +351,8 @@ TEST_CASE("late submissions find the completions that came before them") {
   f.Take(52, Record(kSubmitId, 7));
   f.matcher.Match(60);
   f.Take(40, Record(kSubmitId, 5));  // completed
-  f.Take(41, Record(kSubmitId, 6));  // not yet
-  f.Take(42, Record(kSubmitId, 7));  // its completion is to come, and its name is another's now
+  f.Take(41, Record(kSubmitId, 6));  // not completed yet
+  f.Take(42, Record(kSubmitId, 7));  // not completed yet, and its name was reused
   f.matcher.Match(60);
   f.Take(45, Record(kCompleteId, 7));
   f.Take(70, Record(kCompleteId, 6));
@@ -403,10 +403,10 @@ TEST_CASE("of jobs whose name was given again so many are remembered") {
   CHECK(f.matcher.unfinished() == many);
   CHECK(f.matcher.unfinished_since_ns() == 0);
   f.Take(many - 1, Record(kCompleteId, 5));
-  f.Take(5, Record(kCompleteId, 5));  // forgotten
+  f.Take(5, Record(kCompleteId, 5));  // dropped
   f.matcher.Match(INT64_MAX);
   CHECK(f.matcher.unfinished() == many - 1);
-  CHECK(f.rows.back().job == many - 1);  // over as the next one began
+  CHECK(f.rows.back().job == many - 1);  // completed when the next one began
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Result<LibraryFunctions> FindFunctions(const provider::Provider& provider,
                                        const provider::Machine& machine) {
   LibraryFunctions found;
   provider::FunctionFinder finder(machine);
-  std::set<std::string> without;  // libraries; each is reported once
+  std::set<std::string> without;  // libraries, each of which is reported once
   for (const provider::ApiFunction& function : provider.functions) {
     const provider::FoundFunction place = finder.Find(function);
     if (place.why.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Library functions and system calls that a provider says are API calls (docs/providers.md).
+// Finds library functions and system calls that a provider declares as API calls
+// (docs/providers.md).
 #ifndef DAEMON_SOURCES_PROVIDER_PROVIDER_FUNCTIONS_H_
 #define DAEMON_SOURCES_PROVIDER_PROVIDER_FUNCTIONS_H_
 
@@ -14,7 +15,7 @@
 
 namespace acceltrace::daemon {
 
-// A pair of attachments: to the entry and to the return.
+// A pair of attachments: at the entry and at the return.
 struct LibraryFunction {
   std::string library;  // a path, or provider::kKernel
   std::string name;
@@ -23,10 +24,10 @@ struct LibraryFunction {
 
 struct LibraryFunctions {
   std::vector<LibraryFunction> functions;
-  std::vector<std::string> lacks;  // what the provider names and this machine has not
+  std::vector<std::string> lacks;  // what the provider names and this machine lacks
 };
 
-// Errors: none of its functions is on this machine.
+// Fails if none of its functions is on this machine.
 Result<LibraryFunctions> FindFunctions(const provider::Provider& provider,
                                        const provider::Machine& machine);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any ring of perf's and any records of tracepoints: the reader must stay inside the memory, end,
-// and account for what it takes.
+// Any perf ring and any tracepoint records: the reader must stay inside the memory, terminate, and
+// account for what it reads.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,7 +43,7 @@ struct Sink : daemon::PerfRing::Sink, daemon::ProviderSink {
     bool over;
   };
   std::map<uint32_t, Job> jobs;
-  bool late = false;  // some may come late
+  bool late = false;  // some may be late
   uint64_t taken = 0, bad = 0, rows = 0;
   int64_t last_ns = 0;
 };
@@ -73,8 +73,8 @@ void AddRoles(daemon::ProviderMatcher* matcher) {
 
 }  // namespace
 
-// A byte for the ring's size (its highest bit: what is read is matched at once), two for its tail,
-// two for how much is in it; then what is in it.
+// The input is a byte for the ring's size (with the highest bit, what is read is matched at once),
+// two for its tail, two for its fill level, and then its contents.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   if (bytes < 5) return 0;
   const uint64_t ring_bytes = uint64_t{64} << data[0] % 8;
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   std::memcpy(&used, data + 3, sizeof(used));
   data += 5;
   bytes -= 5;
-  // Of exactly this size, so that the address sanitizer sees a step too far.
+  // Allocated with exactly this size, so that the address sanitizer detects accesses past the end.
   const std::unique_ptr<char[]> memory(new char[ring_bytes]());
   for (size_t i = 0; i < bytes && i < ring_bytes; ++i) {
     memory[(tail + i) % ring_bytes] = static_cast<char>(data[i]);

@@ -25,15 +25,16 @@
 namespace acceltrace::daemon {
 namespace {
 
-// All CPUs' together, but each one's within these bounds. A command takes some 260 bytes.
+// The total for all CPUs, and bounds for each CPU's ring. A command takes about 260 bytes.
 constexpr size_t kRingsBytes = 32u << 20, kMinRingBytes = 64u << 10, kMaxRingBytes = 4u << 20;
-constexpr size_t kMaxRecordsPerRing = 4096;  // of one Collect()
-// A CPU that does not come to prove its ring is not waited for longer; nor any where none can.
+constexpr size_t kMaxRecordsPerRing = 4096;  // per Collect()
+// How long to wait for a CPU that does not prove its ring complete, and how long if proofs are not
+// available.
 constexpr int64_t kLongestWaitNs = 1'000'000'000, kUnprovenWaitNs = 100'000'000;
 constexpr int64_t kLookForCpusNs = 20'000'000;
-// A CPU that comes again gets another ring.
+// A CPU that returns gets another ring.
 constexpr size_t kRingsPerCpu = 8;
-constexpr uint64_t kReadLost = 1 << 4;  // PERF_FORMAT_LOST, which older headers have not
+constexpr uint64_t kReadLost = 1 << 4;  // PERF_FORMAT_LOST, which older headers lack
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -41,7 +42,7 @@ perf_event_mmap_page* HeadOf(const Mapping& memory) {
   return static_cast<perf_event_mmap_page*>(memory.get());
 }
 
-// Completions first, so that each submission that is seen has its own.
+// Completions first, so that each recorded submission has its completion.
 constexpr RoleConfig::Role kInOrderOfEnabling[] = {RoleConfig::kComplete, RoleConfig::kStart,
                                                    RoleConfig::kDependency, RoleConfig::kSubmit};
 
@@ -51,7 +52,7 @@ std::string ReadOnline(int fd) {
   return bytes > 0 ? std::string(text, static_cast<size_t>(bytes)) : std::string();
 }
 
-// The kernel's list of CPUs: 0-2,5.
+// Parses the kernel's list of CPUs, such as 0-2,5.
 std::vector<bool> ParseOnline(const std::string& text, size_t cpus) {
   std::vector<bool> online(cpus);
   for (const uint32_t cpu : provider::ParseList(text)) {
@@ -147,7 +148,8 @@ ProviderTracepoints::ProviderTracepoints(const std::vector<TracepointRole>& role
   }
 }
 
-// Nothing in *ring: the CPU is offline. A ring that may not be locked leaves errno and no memory.
+// If the CPU is offline, *ring stays empty. If the ring may not be locked, errno is set and it has
+// no memory.
 Status ProviderTracepoints::OpenCpu(uint32_t cpu, Ring* ring) {
   ring->cpu = cpu;
   for (uint32_t i = 0; i < tracepoints_.size(); ++i) {
@@ -158,7 +160,7 @@ Status ProviderTracepoints::OpenCpu(uint32_t cpu, Ring* ring) {
     if (!fd.valid()) {
       return Status::Error("cannot read the tracepoint " + one.name + ": " + WhyNot(errno));
     }
-    // What it keeps from us is not wanted; without it the same is left out here.
+    // The filter only removes unwanted events; if it fails, they are removed here.
     if (one.filtered) (void)ioctl(fd.get(), PERF_EVENT_IOC_SET_FILTER, one.filter.c_str());
     ring->events.push_back({std::move(fd), i});
   }
@@ -178,7 +180,7 @@ Status ProviderTracepoints::OpenCpu(uint32_t cpu, Ring* ring) {
   return {};
 }
 
-// Rings as large as may be locked.
+// Makes rings as large as may be locked.
 Status ProviderTracepoints::AddCpu(uint32_t cpu) {
   for (;; ring_bytes_ /= 2) {
     Ring ring;
@@ -213,7 +215,7 @@ Status ProviderTracepoints::Start() {
   ring_bytes_ = std::bit_floor(std::clamp(kRingsBytes / cpus, kMinRingBytes, kMaxRingBytes));
   rings_.reserve(cpus * kRingsPerCpu);
   online_.resize(cpus);
-  // Before the rings: a CPU that comes meanwhile is seen as a change.
+  // Opened before the rings, so that CPUs that come online in the meantime are seen as a change.
   online_fd_.Reset(open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC));
   online_text_ = ReadOnline(online_fd_.get());
   for (uint32_t cpu = 0; cpu < cpus; ++cpu) {
@@ -239,7 +241,7 @@ Status ProviderTracepoints::AddLateCpu(uint32_t cpu) {
   return {};
 }
 
-// What the kernel takes a CPU's events away with when that goes does not come back with it.
+// The kernel removes a CPU's events when the CPU goes offline, and does not restore them.
 void ProviderTracepoints::LookForCpus(int64_t now_ns, std::vector<std::string>* warnings) {
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kLookForCpusNs;
@@ -279,7 +281,7 @@ bool ProviderTracepoints::CollectRing(Ring* ring) {
   return next == ring->goal;
 }
 
-// First up to when the rings are complete, then where they end.
+// The order matters: first the time until which rings are complete, then their ends.
 void ProviderTracepoints::BeginRound() {
   const int64_t now_ns = MonotonicNs();
   const bool proves = proof_.available();
@@ -293,8 +295,8 @@ void ProviderTracepoints::BeginRound() {
   in_round_ = true;
 }
 
-// A completion on one CPU may be read before its submission on another: what is younger than the
-// rings are proven for is for another time.
+// A completion on one CPU may be read before its submission on another. Therefore events after the
+// time until which the rings are complete stay for a later round.
 bool ProviderTracepoints::Collect() {
   if (!in_round_) BeginRound();
   bool done = true;
@@ -347,8 +349,8 @@ uint32_t ProviderTracepoints::fill_permille() const {
   return fullest;
 }
 
-// The kernel counts what fires, and what finds no room; here is counted what is taken, and what
-// of it becomes rows. What was not wanted is in none of the figures.
+// The kernel counts events, and those that did not fit; this adds what was read, and what became
+// rows. Unwanted events are not included in any of these.
 Hop ProviderTracepoints::Accounts() const {
   const Counts kernel = Read();
   Hop hop = {"provider-ring"};
@@ -361,7 +363,7 @@ Hop ProviderTracepoints::Accounts() const {
   return hop;
 }
 
-// A job without an end whose end the rings had no room for is counted there.
+// Jobs without an end, except for those whose end may be among the counted losses.
 uint64_t ProviderTracepoints::Missing() const {
   const uint64_t unfinished = matcher_.unfinished();
   return unfinished == 0 ? 0 : unfinished - std::min(unfinished, Read().lost);
@@ -376,7 +378,7 @@ Hop ProviderTracepoints::Order() const {
   return hop;
 }
 
-// Losses after which nothing came any more have no record.
+// Losses that were not followed by any event have no record.
 void ProviderTracepoints::ReportRest() {
   uint64_t reported = 0;
   int64_t first_ns = INT64_MAX;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tracepoints that providers name, read by perf events: one for each tracepoint and CPU, and a
-// ring for each CPU. The kernel keeps a BPF program from a tracepoint that fires in an interrupt
-// while another such program runs there; of perf events it keeps one for each context.
+// Reads the tracepoints that providers name by perf events: one for each tracepoint and CPU, and a
+// ring for each CPU. BPF programs are not used, because the kernel does not run one for a
+// tracepoint in an interrupt while another such program runs on that CPU; perf events have a
+// separate context for each.
 #ifndef DAEMON_SOURCES_PROVIDER_PROVIDER_TRACEPOINTS_H_
 #define DAEMON_SOURCES_PROVIDER_PROVIDER_TRACEPOINTS_H_
 
@@ -19,66 +20,68 @@
 
 namespace acceltrace::daemon {
 
-// pid and cpu as of perf_event_open(2); errno in errno where none is returned.
+// `pid` and `cpu` are those of perf_event_open(2). If it fails, the result is invalid and errno is
+// set.
 UniqueFd OpenTracepoint(uint32_t id, int pid, int cpu, uint32_t wake_bytes);
-// 0: none is known.
+// Returns 0 if it is unknown.
 uint32_t TracepointId(const std::string& system, const std::string& name);
-// The ring of an event, and the page before it; empty with errno.
+// Maps the ring of an event, and the page before it. If it fails, the result is empty and errno is
+// set.
 Mapping MapRing(int fd, size_t ring_bytes);
 
 class ProviderTracepoints {
  public:
-  // sink must outlive it.
+  // The sink must outlive it.
   ProviderTracepoints(const std::vector<TracepointRole>& roles, bool system_wide,
                       bool kernel_threads, ProviderSink* sink);
 
-  // From here on everything is counted. Errors: no permission, no room for rings.
+  // From now on everything is counted. Fails without permission or memory for rings.
   Status Start();
-  // Opens rings for CPUs that have come online, if it is time to look; any number of warnings.
+  // Opens rings for CPUs that have come online, if it is time to check; may add several warnings.
   void LookForCpus(int64_t now_ns, std::vector<std::string>* warnings);
-  // Takes what has arrived and asks who submitted it; false: more waits.
+  // Collects what has arrived and asks for the submitters; returns false if more is waiting.
   bool Collect();
-  // Hands over what every CPU's ring is proven to be complete of, in order.
+  // Passes on, in order, events up to the time until which the rings of all CPUs are complete.
   void Match();
-  // What has happened up to here is in the next Match. `meanwhile` is called while it waits.
+  // What has happened until now is in the next Match. `meanwhile` is called while it waits.
   void ProveAll(const std::function<void()>& meanwhile);
-  // The next Match hands over all that was collected.
+  // The next Match passes on everything that was collected.
   void HoldBackNothing();
-  // Nothing more fires after this.
+  // The tracepoints do not fire any more after this.
   void Disable();
-  // After the last Match.
+  // Must be called after the last Match.
   void ReportRest();
 
-  // Becomes readable when a ring is a quarter full; whoever polls it takes that away.
+  // Becomes readable when a ring is a quarter full; polling it resets that.
   int wake_fd() const { return wake_fd_.get(); }
-  // Of the fullest ring; from any thread.
+  // The fill level of the fullest ring. May be called from any thread.
   uint32_t fill_permille() const;
-  // How often the tracepoints fired for us.
+  // How often the tracepoints fired for this recording.
   uint64_t fired() const { return Read().fired; }
   Hop Accounts() const;
-  // What came late, or never; nothing in it: all was in order.
+  // What was late or missing; empty if everything was in order.
   Hop Order() const;
-  // Tracepoints that another tracer's BPF program stands before.
+  // Tracepoints hidden by another tracer's BPF program.
   std::vector<std::string> Shadowed() const;
 
  private:
   struct Event {
     UniqueFd fd;
-    uint32_t tracepoint;  // of tracepoints_
+    uint32_t tracepoint;  // index of tracepoints_
   };
   struct Ring {
     uint32_t cpu = 0;
     std::vector<Event> events;
     Mapping memory;
-    int64_t last_ns = 0;  // of the last sample
+    int64_t last_ns = 0;  // time of the last sample
     uint64_t reported_lost = 0;
-    uint64_t goal = 0;  // the round takes what is before it
+    uint64_t goal = 0;  // the current round ends before this position
   };
   struct Tracepoint {
     uint32_t id = 0;
     std::string name, filter;
     bool filtered = true;                            // all of its roles have a filter
-    RoleConfig::Role first = RoleConfig::kComplete;  // of its roles
+    RoleConfig::Role first = RoleConfig::kComplete;  // the first of its roles
   };
   struct Counts {
     uint64_t fired = 0, lost = 0;
@@ -97,7 +100,7 @@ class ProviderTracepoints {
   ProviderSink* sink_;
   ProviderMatcher matcher_;
   std::vector<Tracepoint> tracepoints_;
-  std::vector<Ring> rings_;  // never moved, as other threads look at those that are shown
+  std::vector<Ring> rings_;  // never moved, as other threads read those below shown_
   std::atomic<size_t> shown_ = 0;
   std::vector<bool> online_;  // CPUs with a ring of their own
   std::string online_text_;
@@ -107,8 +110,8 @@ class ProviderTracepoints {
   UniqueFd wake_fd_;
   RingProof proof_;
   bool in_round_ = false;
-  int64_t round_ns_ = 0;  // what is not younger is before the goals
-  int64_t until_ns_ = 0;  // of the next Match
+  int64_t round_ns_ = 0;  // older events are before the goals
+  int64_t until_ns_ = 0;  // until when the next Match passes events on
   bool all_ = false;
   uint64_t bad_ = 0;
 };

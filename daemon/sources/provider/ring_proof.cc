@@ -14,9 +14,9 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Two CPUs' clocks differ by less.
+// The clocks of two CPUs differ by less.
 constexpr int64_t kClockSkewNs = 1'000;
-// A grace period costs every CPU that is busy a little: not more of them than are of use.
+// A grace period costs every busy CPU some time, so there are no more of them than necessary.
 constexpr auto kPause = std::chrono::milliseconds(10);
 constexpr auto kMeanwhile = std::chrono::milliseconds(1);
 

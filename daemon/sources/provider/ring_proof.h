@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Up to when perf's rings are complete. An event has its time before it has its place, and a
-// record that an interrupt wrote is only given away with the one that the interrupt came into: a
-// CPU that is kept away in between gives it late, whatever other rings say. The kernel writes
-// records inside of RCU's read sections, so that after a grace period all are given away that
-// were begun before it; membarrier(2) waits for one.
+// Determines until when perf rings are complete. An event gets its time before its place in the
+// ring, and a record written by an interrupt is only published with the interrupted one. A CPU that
+// is suspended in between publishes it late, whatever other rings show. The kernel writes records
+// inside RCU read sections, so all records begun before a grace period are published after it;
+// membarrier(2) waits for one.
 #ifndef DAEMON_SOURCES_PROVIDER_RING_PROOF_H_
 #define DAEMON_SOURCES_PROVIDER_RING_PROOF_H_
 
@@ -18,19 +18,21 @@ namespace acceltrace::daemon {
 
 class RingProof {
  public:
-  // wait: returns when a grace period has passed, false if it cannot; none: the kernel's own.
+  // `wait` returns true when a grace period has passed, false if it cannot wait; by default, it
+  // uses the kernel's.
   explicit RingProof(std::function<bool()> wait = nullptr);
   RingProof(const RingProof&) = delete;
   RingProof& operator=(const RingProof&) = delete;
   ~RingProof();
 
-  // False: this kernel (nohz_full=) or a filter of system calls refuses it.
+  // Returns false if this kernel (nohz_full=) or a system call filter refuses it.
   bool available() const;
-  // What has a time up to here is in the rings for who reads them after this.
+  // Events up to this time are in the rings, if these are read after this call.
   int64_t proven_ns() const;
-  // That this moment be proven, some time later.
+  // Requests a proof for this moment, which is available some time later.
   void Ask() { AskFor(false); }
-  // Waits for that, and calls `meanwhile` now and then; false: it takes longer.
+  // Waits for a proof of this moment, and calls `meanwhile` now and then; returns false if it takes
+  // longer.
   bool Await(int64_t longest_ns, const std::function<void()>& meanwhile);
 
  private:
@@ -42,7 +44,7 @@ class RingProof {
   std::condition_variable wake_, proof_;
   bool available_ = true, asked_ = false, urgent_ = false, ending_ = false;
   int64_t proven_ns_ = 0;
-  std::thread thread_;  // last: uses the others
+  std::thread thread_;  // last, as it uses the other members
 };
 
 }  // namespace acceltrace::daemon

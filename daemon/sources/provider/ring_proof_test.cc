@@ -11,7 +11,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Grace periods that pass when the test says so.
+// Grace periods that end when the test says so.
 struct Periods {
   bool Wait() {
     std::unique_lock lock(mutex);
@@ -46,7 +46,7 @@ TEST_CASE("what a grace period has begun after is proven when it has passed") {
   periods.AwaitBegin(1);
   CHECK(proof.proven_ns() == 0);
   const int64_t within_ns = MonotonicNs();
-  // Waiting for this moment takes the next one: the first began too early.
+  // A proof of this moment needs the next period, as the first one began too early.
   CHECK_FALSE(proof.Await(5'000'000, nullptr));
   periods.Pass();
   periods.AwaitBegin(2);
