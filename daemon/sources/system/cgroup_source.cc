@@ -39,7 +39,7 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
   for (; looked < ACT_MAX_TRACKED && bpf_map_get_next_key(tracked_fd_, last, &next) == 0;
        ++looked, last = &pid) {
     pid = next;
-    // Who has put a process into a group lets it execute its program then.
+    // A process is usually put into a group before it executes its program.
     act_tracked entry = {};
     if (bpf_map_lookup_elem(tracked_fd_, &pid, &entry) != 0) continue;
     const auto known = known_.find(pid);
@@ -48,7 +48,7 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
     if (known_.size() >= ACT_MAX_TRACKED) known_.clear();
     Known& old = known_[pid];
     old.generation = entry.generation;
-    if (group.empty() || group == old.group) continue;  // it is gone, or where it was
+    if (group.empty() || group == old.group) continue;  // it is gone or has not moved
     time.Append(now_ns, batch->mutable_time_ns_delta());
     batch->add_pid(pid);
     batch->add_group(handler_->Intern(group));
@@ -63,8 +63,8 @@ void CgroupSource::Look(int64_t now_ns, bool all) {
 Pace CgroupSource::Drain(int64_t now_ns) {
   const bool all = now_ns >= next_all_ns_;
   if (all) next_all_ns_ = NextMultiple(now_ns, kPeriodNs);
-  // To go through the map takes as long whether it is full or empty. What was counted before it was
-  // put there is found with the next drain.
+  // Iterating over the map takes the same time whether it is full or empty. A process that was
+  // counted before it was added is found in the next drain.
   const uint64_t changes = changes_();
   const bool changed = changes != seen_changes_;
   if (all || changed || once_more_) Look(now_ns, all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control group of each recorded process: when it is seen first, and when it has changed.
+// The source of each recorded process's control group: when it is first seen, and when it changes.
 #ifndef DAEMON_SOURCES_SYSTEM_CGROUP_SOURCE_H_
 #define DAEMON_SOURCES_SYSTEM_CGROUP_SOURCE_H_
 
@@ -16,25 +16,25 @@ namespace acceltrace::daemon {
 
 class CgroupSource : public Source {
  public:
-  // Grows when processes come into that map, and may grow a little earlier.
+  // Increases when processes are added to that map, perhaps slightly earlier.
   using Changes = std::function<uint64_t()>;
 
-  // tracked_fd: the map of recorded processes.
+  // `tracked_fd` is the map of recorded processes.
   CgroupSource(int tracked_fd, Changes changes, EventHandler* handler)
       : tracked_fd_(tracked_fd), changes_(std::move(changes)), handler_(handler) {}
 
-  // Errors: nobody knows which processes are recorded; there are no control groups.
+  // Fails if the recorded processes are not known, or if there are no control groups.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   std::vector<Hop> Hops() override;
   void Stop() override;
 
  private:
-  // all: those that are known as well, which may have moved.
+  // With `all`, also checks known processes, which may have moved.
   void Look(int64_t now_ns, bool all);
 
   struct Known {
-    uint32_t generation = 0;  // of the program that it runs
+    uint32_t generation = 0;  // of its current program
     std::string group;
   };
 

@@ -34,7 +34,7 @@ TEST_CASE("groups are looked for when processes have come, and once a second") {
   source.Drain(10 * kSecond + 2);
   add(getppid());
   source.Drain(10 * kSecond + 3);
-  CHECK(handler.blocks.size() == 1);  // nobody said so: the map is left alone
+  CHECK(handler.blocks.size() == 1);  // without a reported change, the map is not read
 
   SECTION("it was counted when it was there") {
     ++changes;

@@ -9,9 +9,9 @@
 namespace acceltrace::daemon {
 namespace {
 
-// On the kernel's command line, by scripts/vm.
+// Set on the kernel's command line by scripts/vm.
 constexpr std::string_view kWord = "acceltrace.icount";
-// An account that has something in it only if the guest waited; libtrace/analysis knows the name.
+// The account is only non-zero if the guest waited; libtrace/analysis knows the name.
 constexpr char kHopName[] = "host-file-waits";
 
 }  // namespace
@@ -29,8 +29,8 @@ Status HostWaits::Start() {
   return {};
 }
 
-// The host's folders come by virtio, whose answers are interrupts of "virtioN-requests": in the
-// line of each the counts of all processors, then words.
+// The host's folders are mounted by virtio, whose answers are interrupts named "virtioN-requests":
+// each line has the counts of all CPUs, followed by words.
 uint64_t HostWaits::Count() const {
   constexpr std::string_view kBefore = "virtio", kBehind = "-requests";
   std::ifstream lines(proc_ + "/interrupts");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In a guest whose time counts instructions (scripts/vm --icount): how often it waited for files of
-// its host. Such a wait takes as long as the host makes it, and is in every time of the recording.
+// Counts how often a guest whose time counts instructions (scripts/vm --icount) waited for files of
+// its host. The duration of such a wait depends on the host, and is included in all times of the
+// recording.
 #ifndef DAEMON_SOURCES_SYSTEM_HOST_WAITS_H_
 #define DAEMON_SOURCES_SYSTEM_HOST_WAITS_H_
 
@@ -15,11 +16,11 @@ namespace acceltrace::daemon {
 
 class HostWaits : public Source {
  public:
-  // proc: another /proc, for tests.
+  // `proc` is another /proc for tests.
   explicit HostWaits(EventHandler* handler, std::string proc = "/proc")
       : proc_(std::move(proc)), handler_(handler) {}
 
-  // Whether this is such a guest.
+  // Returns whether this is such a guest.
   bool Applies() const;
 
   Status Start() override;

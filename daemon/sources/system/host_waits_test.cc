@@ -13,7 +13,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// A folder like /proc, gone with this.
+// A folder like /proc, removed by the destructor.
 class Proc {
  public:
   Proc() {

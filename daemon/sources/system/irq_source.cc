@@ -30,16 +30,16 @@ static_assert(ACT_IRQ_SOFT == int{proto::InterruptBatch::KIND_SOFT});
 
 constexpr const char* kHopName = "irq";
 constexpr int64_t kPeriodNs = 1'000'000'000;
-// As the kernel numbers them.
+// In the order of the kernel's numbers.
 constexpr const char* kSoftirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
                                      "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
 
-// Who handles an interrupt: "axl0-0", or several with commas.
+// Returns the handlers of an interrupt, such as "axl0-0", separated by commas.
 std::string ActionsOf(uint32_t number) {
   return FirstLine("/sys/kernel/irq/" + std::to_string(number) + "/actions");
 }
 
-// Message-signalled interrupts of a PCI device.
+// Returns the message-signalled interrupts of a PCI device.
 std::vector<uint32_t> InterruptsOf(const std::string& address) {
   std::vector<uint32_t> numbers;
   DIR* folder = opendir(("/sys/bus/pci/devices/" + address + "/msi_irqs").c_str());
@@ -61,7 +61,7 @@ struct IrqSource::Impl {
 
   using Key = std::pair<uint32_t, uint32_t>;  // kind and number
 
-  // Takes what happened since the last time, and hands it on if `report`.
+  // Reads what happened since the last time, and passes it on if `report`.
   void Read(bool report);
   void ReportNoRoom(bool report, int64_t begin_ns, int64_t end_ns);
   uint32_t NameOf(const Key& key);
@@ -74,10 +74,10 @@ struct IrqSource::Impl {
   std::map<uint32_t, uint32_t> devices;             // by number: 1 + the device
   int64_t begin_ns = 0, last_ns = 0;
   uint64_t rows = 0;
-  uint64_t missed_before = 0;  // the recording
-  uint64_t missed = 0;         // in it
-  uint64_t seen_no_room = 0;   // up to the last look
-  uint64_t lost_no_room = 0;   // of these, in the recording
+  uint64_t missed_before = 0;  // before the recording
+  uint64_t missed = 0;         // during the recording
+  uint64_t seen_no_room = 0;   // up to the last read
+  uint64_t lost_no_room = 0;   // those during the recording
 };
 
 IrqSource::IrqSource(IrqOptions options, EventHandler* handler)
@@ -124,7 +124,7 @@ void IrqSource::Impl::Read(bool report) {
   const int map = bpf_map__fd(skeleton->maps.interrupt_sums);
   std::vector<act_irq_sums> sums(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
   const int64_t now_ns = MonotonicNs();
-  // What comes from here on has another place for its longest one.
+  // From now on, the longest interrupts are stored in another slot.
   const uint64_t epoch = __atomic_fetch_add(&skeleton->data->epoch, 1, __ATOMIC_RELAXED);
   const size_t slot = epoch & 1;
   proto::Packet packet;
@@ -166,13 +166,13 @@ void IrqSource::Impl::Read(bool report) {
   ReportNoRoom(report, begin_ns, now_ns);
 }
 
-// Of interrupts that all found no room there is no row: the loss says how many they were.
+// Interrupts without space in the map have no rows: the loss has their number.
 void IrqSource::Impl::ReportNoRoom(bool report, int64_t begin_ns, int64_t end_ns) {
   const uint64_t all = __atomic_load_n(&skeleton->bss->no_room, __ATOMIC_RELAXED);
   Loss loss;
   loss.hop = kHopName;
   loss.count = all - std::exchange(seen_no_room, all);
-  // What came before the recording is none of its losses.
+  // Losses before the recording are not counted.
   if (!report || loss.count == 0) return;
   lost_no_room += loss.count;
   loss.first = begin_ns;
@@ -195,7 +195,7 @@ Pace IrqSource::Drain(int64_t now_ns) {
 
 void IrqSource::Checkpoint() { impl_->Read(true); }
 
-// Rows are sums: interrupts are not events of the recording.
+// Rows are sums, since interrupts are not events of the recording.
 std::vector<Hop> IrqSource::Hops() {
   const uint64_t lost = impl_->lost_no_room + impl_->missed;
   return {{kHopName, impl_->rows + lost, impl_->rows, lost, 0, kSessionHop}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time of interrupts and softirqs by CPU and number, by BPF; sums, reported once a second.
+// The source of the time of interrupts and softirqs by CPU and number, from BPF; sums are reported
+// once per second.
 #ifndef DAEMON_SOURCES_SYSTEM_IRQ_SOURCE_H_
 #define DAEMON_SOURCES_SYSTEM_IRQ_SOURCE_H_
 
@@ -16,14 +17,14 @@ namespace acceltrace::daemon {
 
 struct IrqOptions {
   bool system_wide = false;
-  int tracked_fd = -1;  // the map of recorded processes; not if system_wide
-  // Of accelerators: number in the stream and PCI address.
+  int tracked_fd = -1;  // the map of recorded processes; unused if system_wide
+  // The accelerators' numbers in the stream and PCI addresses.
   std::vector<std::pair<uint32_t, std::string>> devices;
 };
 
 class IrqSource : public Source {
  public:
-  // handler must outlive the source.
+  // The handler must outlive the source.
   IrqSource(IrqOptions options, EventHandler* handler);
   ~IrqSource() override;
 

@@ -15,7 +15,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// The newest map of this name: that of the source just started.
+// Returns the newest map with this name: that of the source that was just started.
 UniqueFd MapOf(const char* name) {
   UniqueFd found;
   for (uint32_t id = 0; bpf_map_get_next_id(id, &id) == 0;) {
@@ -28,7 +28,7 @@ UniqueFd MapOf(const char* name) {
   return found;
 }
 
-// Room is taken by numbers that never come, without a count.
+// Fills the map with numbers that do not occur, without counts.
 void TakeAllRoom(int sums) {
   const std::vector<act_irq_sums> none(sysconf(_SC_NPROCESSORS_CONF));
   act_irq_key filler = {ACT_IRQ_SOFT, 1'000'000};
@@ -38,7 +38,7 @@ void TakeAllRoom(int sums) {
   fill();
   for (uint32_t kind : {ACT_IRQ_HARD, ACT_IRQ_SOFT}) {
     for (uint32_t number = 0; number < 1024; ++number) {
-      // Its own place may be taken again before the filler comes: then once more.
+      // Its entry may be added again before the filler is: in that case, try again.
       act_irq_key real = {kind, number};
       while (bpf_map_delete_elem(sums, &real) == 0) fill();
     }
@@ -68,7 +68,7 @@ TEST_CASE("interrupts without room are a loss although there is no row") {
   uint64_t before = 0, after = 0;
   REQUIRE(bpf_map_lookup_elem(variables.get(), &zero, &before) == 0);
   source.Begin();
-  CHECK(handler.losses.empty());  // it came before the recording
+  CHECK(handler.losses.empty());  // those were before the recording
   REQUIRE(bpf_map_lookup_elem(variables.get(), &zero, &after) == 0);
   AwaitMore(variables.get(), after);
   source.Checkpoint();

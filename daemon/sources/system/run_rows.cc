@@ -20,7 +20,7 @@ bool RunRows::Add(const act_run& run, int64_t since_ns, uint32_t wait) {
   auto away_ns = static_cast<int64_t>(run.away_ns), ready_ns = static_cast<int64_t>(run.ready_ns);
   bool began_before = false;
   uint8_t away = run.away;
-  if (begin_ns == 0) {  // it had the CPU already
+  if (begin_ns == 0) {  // it was running already
     began_before = true;
     begin_ns = away_ns = ready_ns = std::min(since_ns, end_ns);
     away = ACT_STATE_UNKNOWN;
@@ -68,7 +68,7 @@ bool RunRows::AddOpen(const act_thread& thread, uint32_t tid, int64_t now_ns,
   run.ready_ns = thread.ready_ns;
   run.away = thread.away;
   run.left = ACT_STATE_RUNNING;
-  if (thread.begin_ns == 0) {  // it has no CPU: a run of no length says what it waits for
+  if (thread.begin_ns == 0) {  // it is not running: a run without length tells what it waits for
     run.begin_ns = run.end_ns;
     run.left = ACT_STATE_RUNNABLE;
     if (thread.ready_ns == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of daemon/bpf/sched.bpf.c to rows of a ThreadRunBatch: what is believed of one.
+// Turns records of daemon/bpf/sched.bpf.c into rows of a ThreadRunBatch, and checks them.
 #ifndef DAEMON_SOURCES_SYSTEM_RUN_ROWS_H_
 #define DAEMON_SOURCES_SYSTEM_RUN_ROWS_H_
 
@@ -16,11 +16,11 @@ class RunRows {
  public:
   static constexpr uint32_t kRows = 4096;
 
-  // since_ns: from when on its process is recorded, for what began before; wait: string id.
-  // False if the record says what cannot be: it is not taken.
+  // `since_ns` is when the recording of its process began, for what began before; `wait` is a
+  // string id. Returns false if the record is impossible and was not added.
   bool Add(const act_run& run, int64_t since_ns, uint32_t wait);
-  // A thread as it is at now_ns, without a record of its own: counts are what it has since the
-  // last one.
+  // Adds a thread's state at now_ns, without a record of its own; `counts` are those since its last
+  // record.
   bool AddOpen(const act_thread& thread, uint32_t tid, int64_t now_ns,
                const act_thread_counts& counts, int64_t since_ns, uint32_t wait);
 

@@ -46,16 +46,16 @@ TEST_CASE("a run with all that was before it") {
 
 TEST_CASE("what began before the recording begins with it") {
   RunRows rows;
-  // On a CPU all along.
+  // Always running.
   REQUIRE(rows.Add(Run(0, 0, 0, 200), kSinceNs, 0));
   CHECK(Only(&rows) == Row{50, 150, 0, 0, ACT_STATE_UNKNOWN, ACT_STATE_BLOCKED, 1});
   // Asleep, then woken.
   REQUIRE(rows.Add(Run(0, 130, 140, 200), kSinceNs, 0));
   CHECK(Only(&rows) == Row{140, 60, 90, 10, ACT_STATE_SLEEPING, ACT_STATE_BLOCKED, 1});
-  // Woken before the daemon noted that it records it.
+  // Woken before the daemon noted that it is recorded.
   REQUIRE(rows.Add(Run(0, 30, 140, 200), kSinceNs, 0));
   CHECK(Only(&rows) == Row{140, 60, 110, 110, ACT_STATE_SLEEPING, ACT_STATE_BLOCKED, 1});
-  // Runnable all along.
+  // Always runnable.
   act_run run = Run(0, 0, 140, 200);
   run.away = ACT_STATE_RUNNABLE;
   REQUIRE(rows.Add(run, kSinceNs, 0));
@@ -84,7 +84,7 @@ TEST_CASE("threads as they are when the recording ends") {
   thread.away_ns = 100;
   REQUIRE(rows.AddOpen(thread, 6, 200, {}, kSinceNs, 0));
   CHECK(Only(&rows) == Row{200, 0, 100, 0, ACT_STATE_BLOCKED, ACT_STATE_BLOCKED, 0});
-  thread.ready_ns = 150;  // woken, no CPU so far
+  thread.ready_ns = 150;  // woken, but not running yet
   REQUIRE(rows.AddOpen(thread, 6, 200, {}, kSinceNs, 0));
   CHECK(Only(&rows) == Row{200, 0, 100, 50, ACT_STATE_BLOCKED, ACT_STATE_RUNNABLE, 0});
   thread.begin_ns = 170;

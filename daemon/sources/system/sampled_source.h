@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readings of /proc and /sys at the beginning, at the end and once a second in between.
+// The source of readings of /proc and /sys at the beginning, at the end and once per second in
+// between.
 #ifndef DAEMON_SOURCES_SYSTEM_SAMPLED_SOURCE_H_
 #define DAEMON_SOURCES_SYSTEM_SAMPLED_SOURCE_H_
 
@@ -20,8 +21,8 @@ class SampledSource : public Source {
  public:
   using Read = std::function<void(Readings* readings)>;
 
-  // name: as of --sources; first_counter: its counters have numbers from there on, at most
-  // kMaxCounters of them. without: what to say if there is nothing to read.
+  // `name` is that of --sources; its counters are numbered from first_counter, at most kMaxCounters
+  // of them. `without` is the error if there is nothing to read.
   static constexpr uint32_t kMaxCounters = 4096;
   SampledSource(std::string name, std::string without, uint32_t first_counter, Read read,
                 EventHandler* handler)
@@ -39,7 +40,7 @@ class SampledSource : public Source {
 
  private:
   void Sample();
-  // The number of a counter, described if it is new; 0: there are too many.
+  // Returns the number of a counter, which is described if it is new; 0 if there are too many.
   uint32_t NumberOf(const Reading& reading, proto::SystemCounters* described);
 
   std::string name_, without_;

@@ -34,7 +34,7 @@ constexpr int kDrainFull = -ECANCELED;
 constexpr int64_t kLossCheckNs = 100'000'000;
 constexpr size_t kMaxNamed = 1 << 18, kMaxWaits = 1 << 16;
 
-// What a thread that has a CPU was counted since its last record.
+// Returns what a running thread was counted since its last record.
 act_thread_counts CountsSince(uint32_t pid, uint32_t tid, const act_thread_counts& recorded) {
   const std::optional<act_thread_counts> now = ReadThreadCounts(pid, tid);
   act_thread_counts since = {};
@@ -119,7 +119,7 @@ Status SchedSource::Impl::Load(bool know_interrupts) {
 
 Status SchedSource::Start() {
   Impl& impl = *impl_;
-  // The scheduler's own numbers are those of the machine, of threads that one must not see here.
+  // The scheduler uses the machine's own pids, also for threads that must not be visible here.
   if (PidNamespace() != 0) {
     return Status::Error("it needs a recorder outside of containers: record on the host");
   }
@@ -169,13 +169,14 @@ uint32_t SchedSource::Impl::WaitName(uint64_t address) {
   std::string_view name;
   if (bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.name_function), &run) == 0) {
     name = skeleton->bss->name_of_asked;
-    name = name.substr(0, name.find(' '));  // of a module: "name [module]"
-    if (name.starts_with("0x")) name = {};  // it has none
+    name = name.substr(0, name.find(' '));  // in a module: "name [module]"
+    if (name.starts_with("0x")) name = {};  // it has no name
   }
   return waits[address] = name.empty() ? 0 : handler->Intern(name);
 }
 
-// Names of recorded processes are known; of others that wake them, and of the system, they are not.
+// Names of recorded processes are known; this reports those of other threads that wake them, or
+// that are recorded system-wide.
 void SchedSource::Impl::NameThread(uint32_t pid, uint32_t tid) {
   if (named.size() >= kMaxNamed) named.clear();
   if (!named.insert(uint64_t{pid} << 32 | tid).second) return;
@@ -183,7 +184,7 @@ void SchedSource::Impl::NameThread(uint32_t pid, uint32_t tid) {
   if (!name.empty()) handler->OnProcess(pid, tid, handler->Intern(name));
 }
 
-// report: losses that were not reported yet are. span: of those.
+// With `report`, losses that were not reported yet are reported; *span is their time.
 SchedSource::Impl::Sum SchedSource::Impl::Counts(bool report, LossSpan* span) {
   Sum sum;
   const auto cpus = static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1));
@@ -247,8 +248,8 @@ Pace SchedSource::Drain(int64_t now_ns) {
   return pace;
 }
 
-// Threads as they are now. A thread that goes on has another row later, and readers take that one:
-// counts are reported once, at the end.
+// Reports the current state of threads. A thread that continues has another row later, which
+// readers use instead: counts are reported only once, at the end.
 void SchedSource::Impl::ReportOpen(bool at_end) {
   const int map = bpf_map__fd(skeleton->maps.threads);
   const int64_t now_ns = MonotonicNs();

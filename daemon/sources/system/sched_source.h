@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run states of recorded threads, by BPF on the scheduler's tracepoints.
+// The source of the run states of recorded threads, from BPF programs on the scheduler's
+// tracepoints.
 #ifndef DAEMON_SOURCES_SYSTEM_SCHED_SOURCE_H_
 #define DAEMON_SOURCES_SYSTEM_SCHED_SOURCE_H_
 
@@ -15,20 +16,20 @@ namespace acceltrace::daemon {
 
 struct SchedOptions {
   bool system_wide = false;
-  int tracked_fd = -1;            // the map of recorded processes; not if system_wide
+  int tracked_fd = -1;            // the map of recorded processes; unused if system_wide
   std::optional<uint32_t> owner;  // wakers that do not run as this user are not named
   uint32_t ring_bytes = 4u << 20;
-  // From when on a process is recorded.
+  // Returns when the recording of a process began.
   std::function<int64_t(uint32_t pid)> since_ns;
 };
 
 class SchedSource : public Source {
  public:
-  // handler must outlive the source.
+  // The handler must outlive the source.
   SchedSource(SchedOptions options, EventHandler* handler);
   ~SchedSource() override;
 
-  // Errors: as of BPF in general; the kernel's tracepoints are others.
+  // Fails like BPF in general, or if the kernel has other tracepoints.
   Status Start() override;
   Pace Drain(int64_t now_ns) override;
   void Checkpoint() override;

@@ -16,9 +16,9 @@ namespace acceltrace::daemon {
 namespace {
 
 constexpr size_t kMaxCpus = 4096, kMaxIdleStates = 16, kMaxPorts = 16;
-constexpr uint64_t kSectorBytes = 512;  // of diskstats, whatever the disk has
+constexpr uint64_t kSectorBytes = 512;  // the unit of diskstats, independently of the disk
 
-// Words of a line, one after the other.
+// Splits a line into words.
 class Words {
  public:
   explicit Words(std::string_view line) : left_(line) {}
@@ -60,7 +60,7 @@ bool ReadNumber(const std::string& path, uint64_t* value) {
   return Words(line).Number(value);
 }
 
-// "cpu3" of a folder; in order of their numbers.
+// Returns the CPU folders such as "cpu3", in order of their numbers.
 std::vector<std::string> Cpus(const std::string& root) {
   std::vector<std::pair<uint64_t, std::string>> found;
   DIR* folder = opendir((root + "/sys/devices/system/cpu").c_str());
@@ -80,7 +80,7 @@ std::vector<std::string> Cpus(const std::string& root) {
 
 }  // namespace
 
-// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234"
+// Parses lines such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234".
 void ParsePressure(std::string_view text, const std::string& object, Readings* readings) {
   ForEachLine(text, [&](std::string_view line) {
     const size_t at = line.find(" total=");
@@ -91,7 +91,7 @@ void ParsePressure(std::string_view text, const std::string& object, Readings* r
   });
 }
 
-// "MemFree:  123 kB"
+// Parses lines such as "MemFree:  123 kB".
 void ParseMeminfo(std::string_view text, Readings* readings) {
   static constexpr std::string_view kWanted[] = {
       "MemFree",  "MemAvailable", "Cached",  "Dirty", "Writeback",
@@ -132,7 +132,7 @@ void ParseVmstat(std::string_view text, Readings* readings) {
   });
 }
 
-// "cpu0 user nice system idle iowait irq softirq steal guest guest_nice"
+// Parses lines such as "cpu0 user nice system idle iowait irq softirq steal guest guest_nice".
 void ParseStat(std::string_view text, uint64_t ticks_per_s, Readings* readings) {
   static constexpr const char* kColumns[] = {"user",   "nice", "system",  "idle",
                                              "iowait", "irq",  "softirq", "steal"};
@@ -152,7 +152,7 @@ void ParseStat(std::string_view text, uint64_t ticks_per_s, Readings* readings) 
   });
 }
 
-// "8 0 sda reads merged sectors ms writes merged sectors ms in-flight ms ..."
+// Parses lines such as "8 0 sda reads merged sectors ms writes merged sectors ms in-flight ms ...".
 void ParseDiskstats(std::string_view text, Readings* readings) {
   ForEachLine(text, [&](std::string_view line) {
     Words words(line);
@@ -175,7 +175,8 @@ void ParseDiskstats(std::string_view text, Readings* readings) {
   });
 }
 
-// "eth0: bytes packets errs drop fifo frame compressed multicast bytes packets errs drop ..."
+// Parses lines such as "eth0: bytes packets errs drop fifo frame compressed multicast bytes packets
+// errs drop ...".
 void ParseNetDev(std::string_view text, Readings* readings) {
   ForEachLine(text, [&](std::string_view line) {
     if (line.find(':') == std::string_view::npos) return;
@@ -200,7 +201,7 @@ void ParseNetDev(std::string_view text, Readings* readings) {
   });
 }
 
-// "RxErr 0"
+// Parses lines such as "RxErr 0".
 void ParseAer(std::string_view text, const std::string& object, const std::string& prefix,
               uint32_t device, Readings* readings) {
   ForEachLine(text, [&](std::string_view line) {
@@ -274,7 +275,7 @@ void ReadCpus(const std::string& root, Readings* readings) {
 void ReadBlock(const std::string& root, Readings* readings) {
   Readings all;
   ParseDiskstats(ReadText(root + "/proc/diskstats"), &all);
-  // Parts of a disk are counted with it.
+  // Partitions are omitted, since they are counted with their disk.
   for (Reading& reading : all) {
     std::string name = reading.object;
     std::replace(name.begin(), name.end(), '/', '!');
@@ -285,7 +286,8 @@ void ReadBlock(const std::string& root, Readings* readings) {
 }
 
 void ReadNet(const std::string& root, Readings* readings) {
-  // The first process' are the host's: the service has none of its own (PrivateNetwork).
+  // The interfaces of process 1 are those of the host: the service itself has none
+  // (PrivateNetwork).
   std::string text = ReadText(root + "/proc/1/net/dev");
   if (text.empty()) text = ReadText(root + "/proc/net/dev");
   ParseNetDev(text, readings);
@@ -298,7 +300,7 @@ void ReadPcie(const std::string& root, const std::vector<std::pair<uint32_t, std
     char resolved[PATH_MAX];
     if (realpath((root + "/sys/bus/pci/devices/" + address).c_str(), resolved) == nullptr) continue;
     std::string folder = resolved;
-    // Up to the root of its hierarchy, whose folder is no function's.
+    // Iterates up to the root of its hierarchy, whose folder is not that of a function.
     for (size_t level = 0; level < kMaxPorts; ++level) {
       const std::string object = folder.substr(folder.rfind('/') + 1);
       if (std::count(object.begin(), object.end(), ':') != 2 ||

@@ -10,7 +10,7 @@
 namespace acceltrace::daemon {
 namespace {
 
-// "object/name unit value", gauges with a star.
+// Formats readings as "object/name unit value"; current values have a star.
 std::vector<std::string> Texts(const Readings& readings) {
   std::vector<std::string> texts;
   for (const Reading& r : readings) {
@@ -153,7 +153,7 @@ TEST_CASE("frequency and idle states of CPUs, of those that have them") {
     fs::create_directories(fs::path(cpus + at).parent_path());
     std::ofstream(cpus + at) << text << '\n';
   };
-  write("/cpufreq/policy0/scaling_cur_freq", "1");  // not a CPU's own
+  write("/cpufreq/policy0/scaling_cur_freq", "1");  // not that of a CPU
   write("/cpu0/cpufreq/scaling_cur_freq", "3400000");
   write("/cpu0/cpuidle/state0/name", "POLL");
   write("/cpu0/cpuidle/state0/time", "7");

@@ -50,7 +50,7 @@ std::vector<std::unique_ptr<Source>> StartSystemSources(const SystemOptions& opt
       started.push_back(std::move(source));
     }
   };
-  // Before the scheduler's, whose tracepoints they would fire.
+  // Started before the scheduler source, whose tracepoints these would trigger.
   uint32_t first_counter = 1;
   const auto add = [&](const char* name, const char* without, SampledSource::Read read) {
     start(name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sources of `--sources`: what the host's kernel says besides the accelerators.
+// The sources of `--sources`: data of the host's kernel beyond the accelerators.
 #ifndef DAEMON_SOURCES_SYSTEM_SYSTEM_SOURCES_H_
 #define DAEMON_SOURCES_SYSTEM_SYSTEM_SOURCES_H_
 
@@ -24,17 +24,18 @@ using enum control::SystemSource;
 struct SystemOptions {
   uint32_t wanted = 0;  // SystemSource
   bool system_wide = false;
-  std::optional<uint32_t> owner;              // whom the recording is for, if not for all
+  std::optional<uint32_t> owner;              // the user of the recording, unless it is for all
   int tracked_fd = -1;                        // the BPF map of recorded processes
-  std::function<uint64_t()> tracked_changes;  // of that map, as CgroupSource wants to know
+  std::function<uint64_t()> tracked_changes;  // of that map, for CgroupSource
   std::function<int64_t(uint32_t pid)> since_ns;
-  // What providers name; none if they name nothing.
+  // Reads counters that providers name; unset if they name none.
   SampledSource::Read provider_counters;
-  // Accelerators: number in the stream and PCI address.
+  // The accelerators' numbers in the stream and PCI addresses.
   std::vector<std::pair<uint32_t, std::string>> devices;
 };
 
-// Those that can be had here. One that cannot is a probe that is not attached, with the reason.
+// Starts the available sources. Others are reported as probes that are not attached, with the
+// reason.
 std::vector<std::unique_ptr<Source>> StartSystemSources(const SystemOptions& options,
                                                         EventHandler* handler);
 

@@ -21,7 +21,7 @@ std::string ReadAll(const std::string& path) {
   return text;
 }
 
-// The number behind "\nNAME:".
+// Returns the number after "\nNAME:".
 uint64_t Field(const std::string& text, const char* name) {
   const size_t at = text.find(name);
   return at == std::string::npos ? 0 : strtoull(text.c_str() + at + strlen(name), nullptr, 10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /proc says that the kernel counts of a thread.
+// Reads what the kernel counts for a thread from /proc.
 #ifndef DAEMON_SOURCES_SYSTEM_THREAD_COUNTS_H_
 #define DAEMON_SOURCES_SYSTEM_THREAD_COUNTS_H_
 
@@ -11,7 +11,7 @@
 
 namespace acceltrace::daemon {
 
-// Totals; migrations are not among them. nullopt: the thread is gone.
+// Returns totals, without migrations, or nullopt if the thread is gone.
 std::optional<act_thread_counts> ReadThreadCounts(uint32_t pid, uint32_t tid);
 
 }  // namespace acceltrace::daemon
