@@ -4,8 +4,8 @@
 DAEMON_SOURCES := $(addprefix daemon/sources/,common api axl system provider bpf)
 DAEMON_SRCS := $(foreach d,daemon daemon/base $(DAEMON_SOURCES) daemon/session daemon/sink daemon/service,$(call folder-srcs,$(d)))
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lzstd -lpthread
-# A privileged process carries no more than it needs: libtrace/stream's objects
-# instead of the whole library.
+# A privileged process should have as little code as possible: libtrace/stream's objects instead of
+# the whole library.
 DAEMON_STREAM := $(foreach d,stream ring provider control,$(call folder-srcs,libtrace/$d))
 
 BPFTOOL ?= bpftool
@@ -19,7 +19,7 @@ $(OBJ)/daemon/bpf/%.bpf.o: daemon/bpf/%.bpf.c $(wildcard daemon/bpf/*.h)
 	$(call say,BPFCC,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(call depends,$(@:.o=.d)) -c $< -o $@
 $(BUILD)/gen/daemon/bpf/%.skel.h: $(OBJ)/daemon/bpf/%.bpf.o
 	$(call say,SKEL,$@)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@
-# $(call skeletons,FOLDER OF OBJECTS): which of them include a skeleton.
+# $(call skeletons,FOLDER OF OBJECTS): declares which of the objects include a skeleton.
 define skeletons
 $(patsubst %,$(1)/daemon/sources/bpf/%.o,api_source bpf_source bpf_sources function_source provider_source tracer tracked_processes): $(BUILD)/gen/daemon/bpf/tracer.skel.h
 $(1)/daemon/sources/system/sched_source.o: $(BUILD)/gen/daemon/bpf/sched.skel.h
@@ -30,8 +30,8 @@ $(eval $(call skeletons,$(OBJ)))
 $(eval $(call program,$(BUILD)/bin/acceltraced,$(DAEMON_SRCS) $(DAEMON_STREAM),-lprotobuf $(DAEMON_LIBS),$(PROTO_O)))
 ALL += $(BUILD)/bin/acceltraced
 
-# *_test.cc as one binary for some folders; they need no device and no privilege, or
-# skip what does.
+# The *_test.cc of some folders are one binary; they need no device and no privileges, or skip what
+# does.
 DAEMON_PARTS := $(filter-out daemon/main.cc,$(DAEMON_SRCS)) $(DAEMON_STREAM)
 define daemon-test
 UNIT_TESTS += $(BUILD)/test/unit-$(1)
@@ -43,7 +43,7 @@ $(eval $(call daemon-test,daemon-session,daemon/session))
 $(eval $(call daemon-test,daemon-sink,daemon/sink))
 $(eval $(call daemon-test,daemon-service,daemon/service))
 
-# From the ring to blocks.
+# The path from the ring to blocks.
 DAEMON_RING_PARTS := $(patsubst %,daemon/sources/axl/%.cc,ring_reader record_check record_rows record_intake transpose) \
 	daemon/base/host_info.cc
 DAEMON_FUZZ_PARTS := $(DAEMON_RING_PARTS) $(patsubst %,daemon/sources/axl/%.cc,driver_record device_description) \
@@ -62,7 +62,7 @@ TESTS += $(BUILD)/test/axl-probe-app $(BUILD)/test/axl-trace-summary
 $(OBJ)/daemon/testing/bpf_flood.o: $(BUILD)/gen/daemon/bpf/flood.skel.h
 $(eval $(call program,$(BUILD)/test/axl-bpf-flood,daemon/testing/bpf_flood.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-bpf-flood
-# For tests/bench/collection: an event of a tracepoint by each way to be attached to it.
+# For tests/bench/collection: an event of a tracepoint with each way of attaching to it.
 $(OBJ)/daemon/testing/tracepoint_cost.o: $(BUILD)/gen/daemon/bpf/ways.skel.h
 $(eval $(call program,$(BUILD)/test/axl-tracepoint-cost,daemon/testing/tracepoint_cost.cc,-lbpf))
 TESTS += $(BUILD)/test/axl-tracepoint-cost
@@ -86,10 +86,11 @@ $(BUILD)/test/axl-stack-app: $(call objs,daemon/testing/stack_app.cc) $(BUILD)/l
 OBJS += $(call objs,daemon/testing/stack_app.cc)
 TESTS += $(BUILD)/test/axl-stack-app
 
-# The rings of API events: against each other under the thread sanitizer, and against hostile memory.
+# The rings of API events: reader and writer under the thread sanitizer, and the reader with hostile
+# memory.
 RING_STRESS := daemon/testing/ring_stress.cc daemon/sources/api/api_ring_reader.cc $(call folder-srcs,libtrace/ring)
 RING_STRESS_OBJS := $(patsubst %.cc,$(OBJ)/tsan/%.o,$(RING_STRESS))
-# protobuf's messages have other members under that macro, which its library was built without.
+# With that macro, protobuf's messages would have other members than in its library.
 $(OBJ)/tsan/%.o: %.cc | $(PROTO_H)
 	$(call say,TSANCXX,$<)$(call compile,$(CXX) $(CPPFLAGS) $(CXXFLAGS) -O1 -fsanitize=thread -U__SANITIZE_THREAD__)
 $(BUILD)/test/host-ring-stress: $(RING_STRESS_OBJS)
@@ -102,7 +103,7 @@ $(eval $(call skeletons,$(OBJ)/tsan))
 $(BUILD)/test/host-service-stress: $(SERVICE_STRESS_OBJS) $(PROTO_O)
 	$(call say,LINK,$@)$(call anew,$(CXX) -fsanitize=thread -o $$t $^ -lprotobuf $(DAEMON_LIBS) $(FMT_LIB))
 OBJS += $(SERVICE_STRESS_OBJS)
-# It compiles the whole daemon once more: a target of its own, not part of the tests.
+# This compiles the whole daemon again, so it is a target of its own and not part of the tests.
 .PHONY: check-tsan
 check-tsan: $(BUILD)/test/host-service-stress
 	$(Q)$<
@@ -110,9 +111,9 @@ $(eval $(call fuzzer,api_ring,daemon/sources/api/api_ring_fuzz.cc daemon/sources
 # For tests/bench/collection: instructions from ring to block.
 $(eval $(call program,$(BUILD)/test/axl-drain-cost,daemon/testing/axl/drain_cost.cc $(DAEMON_RING_PARTS) $(DAEMON_STREAM),-lprotobuf -lzstd,$(PROTO_O)))
 TESTS += $(BUILD)/test/axl-drain-cost
-# For tests/bench/service: what a block costs on its way to the file.
+# For tests/bench/service: the cost of a block on its way to the file.
 $(eval $(call program,$(BUILD)/test/axl-write-cost,daemon/testing/write_cost.cc,-luring))
 TESTS += $(BUILD)/test/axl-write-cost
-# For tests/bench/collection: what one look of each source costs that is read from /proc and /sys.
+# For tests/bench/collection: the cost of one reading of each source that reads /proc and /sys.
 $(eval $(call program,$(BUILD)/test/axl-look-cost,daemon/testing/look_cost.cc daemon/sources/system/system_readers.cc daemon/base/text_files.cc))
 TESTS += $(BUILD)/test/axl-look-cost

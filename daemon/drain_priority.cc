@@ -20,16 +20,17 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Between the two a ring is worked off in steps, each of which takes the processor for less
-// than a millisecond; above them a device has time left to notice that nobody comes.
+// Between these two, a ring is drained in steps that take less than a millisecond of CPU time each.
+// Above them, a device has time left to notice that the recorder does not run.
 constexpr uint32_t kWatermarkPermille = 250, kLowerPermille = 600, kLiftPermille = 800;
 constexpr uint32_t kFullPermille = 1000;
-// How often rings are looked at: in between, and above a watermark, at half of the time in which
+// How often rings are checked: in between and, above a watermark, after half of the time in which
 // one would be full enough to lift the recorder.
 constexpr int64_t kAlertNs = 1'000'000, kSoonNs = 100'000;
-// How often it is looked whether a recorder that is lifted really is.
+// How often it is checked that a lifted recorder really has its priority.
 constexpr int64_t kLiftedNs = 5'000'000;
-// Of an event that no ring's filling explains (a process that waits for an answer).
+// The grace period after an event that no ring's fill level explains (a process waits for an
+// answer).
 constexpr int64_t kUrgentNs = 5'000'000;
 
 bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
@@ -41,16 +42,16 @@ bool RaiseLimit(__rlimit_resource resource, rlim_t wanted) {
   return setrlimit(resource, &limit) == 0;
 }
 
-// Leaving SCHED_IDLE needs the right to the thread's own nice value, and SCHED_FIFO to its
-// priority. A daemon drops the capability; what a resource limit allows stays.
+// Leaving SCHED_IDLE requires permission for the thread's own nice value, and SCHED_FIFO for its
+// priority. A daemon drops the capability, but what a resource limit allows remains possible.
 bool MayLeaveIdle() {
-  constexpr int kNiceLimit = 20;  // of a nice value of 0; getrlimit(2)
+  constexpr int kNiceLimit = 20;  // for a nice value of 0, see getrlimit(2)
   const auto nice_limit = static_cast<rlim_t>(kNiceLimit - getpriority(PRIO_PROCESS, 0));
   return RaiseLimit(RLIMIT_NICE, nice_limit) && RaiseLimit(RLIMIT_RTPRIO, 1);
 }
 
-// From SCHED_IDLE to SCHED_FIFO and back, by the thread itself: a filter of system calls may refuse
-// what the limits allow.
+// The thread itself changes from SCHED_IDLE to SCHED_FIFO and back, since a system call filter may
+// refuse what the limits allow.
 bool TryIdle() {
   return SetPolicy(0, SCHED_FIFO) && SetPolicy(0, SCHED_IDLE) && SetPolicy(0, SCHED_FIFO) &&
          SetPolicy(0, SCHED_IDLE);
@@ -72,7 +73,7 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
   }
   std::unique_ptr<DrainPriority> self(new DrainPriority(std::move(wakes)));
   if (!priority.idle) {
-    // Threads have a nice value each.
+    // Each thread has its own nice value.
     if (priority.nice != 0 &&
         setpriority(PRIO_PROCESS, static_cast<id_t>(self->tid_), priority.nice) != 0) {
       return Status::Error("cannot run with --priority " + std::to_string(priority.nice) + ": " +
@@ -80,8 +81,8 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     }
     return self;
   }
-  // A thread inherits what counts against it: one that was made by a thread of SCHED_IDLE would
-  // come last for long.
+  // A thread inherits its creator's scheduling debt: one created by a SCHED_IDLE thread would not
+  // be scheduled for long.
   self->lifted_ = true;
   self->watcher_ = std::thread([watched = self.get()] { watched->Watch(); });
   if (!MayLeaveIdle() || !self->event_.valid() || !TryIdle()) {
@@ -95,8 +96,8 @@ Result<std::unique_ptr<DrainPriority>> DrainPriority::Apply(const Priority& prio
     }
     return self;
   }
-  // From Linux 6.6 on who wakes up waits for its turn among those that are busy: some ms for each
-  // of them, in which a ring overflows.
+  // Since Linux 6.6, a thread that wakes up waits for its turn behind the busy ones: some ms for
+  // each of them, in which a ring would overflow.
   const sched_param first = {.sched_priority = 1};
   (void)pthread_setschedparam(self->watcher_.native_handle(), SCHED_FIFO, &first);
   gives_way = true;
@@ -112,7 +113,7 @@ DrainPriority::DrainPriority(Wakes wakes)
       tid_(static_cast<int>(syscall(SYS_gettid))),
       event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-// The watcher looks again.
+// Makes the watcher look again.
 void DrainPriority::Poke() {
   const uint64_t one = 1;
   (void)!write(event_.get(), &one, sizeof(one));
@@ -141,13 +142,14 @@ DrainPriority::~DrainPriority() {
   SetPolicy(tid_, SCHED_OTHER);
 }
 
-// The watcher may lift the recorder in the moment in which that goes back on its own: whoever comes
-// last applies what holds by then. (A lock would be held by a thread of SCHED_IDLE.)
+// The watcher may lift the recorder at the moment in which the recorder goes back to idle time on
+// its own. The last of them applies the state that is valid by then. (A lock could be held by a
+// SCHED_IDLE thread, which may not run for long.)
 void DrainPriority::SetIdle(bool idle) {
   if (lifted_.exchange(!idle) == !idle) return;
   if (idle) {
     EndLift();
-    Poke();  // who has gone back to idle time may not come to it for long
+    Poke();  // as the recorder may not run for long in idle time
   } else {
     mark_.Set(MonotonicNs(), ThreadCpuNs(tid_));
     ++lifts_;
@@ -163,8 +165,8 @@ void DrainPriority::ApplyPolicy() {
   } while (lifted != lifted_);
 }
 
-// The recorder may have gone back to idle time in the very moment in which it was lifted, and then
-// has no time to see that.
+// The recorder may have gone back to idle time at the moment in which it was lifted, and then has
+// no CPU time to notice it.
 void DrainPriority::KeepLifted() {
   if (sched_getscheduler(tid_) != (SCHED_FIFO | SCHED_RESET_ON_FORK)) ApplyPolicy();
 }
@@ -177,8 +179,8 @@ void DrainPriority::SetHelper(int policy) {
   if (helper->tid != 0) SetPolicy(helper->tid, policy);
 }
 
-// What was handed to the helper the recorder has off its mind: so this asks whether it is late.
-// Returns when to look again, ns from now.
+// The recorder does not track work that it gave to the helper, so this checks whether that is late.
+// Returns the ns until the next check.
 int64_t DrainPriority::TendHelper() {
   IdleHelper* helper = wakes_.helper;
   if (helper == nullptr || !helper->idle || helper->lifted) return kLongestLookNs;
@@ -196,7 +198,8 @@ void DrainPriority::CaughtUp(int64_t due_ns) {
   if (idle()) SetIdle(true);
 }
 
-// There is more to do for long where much comes in: that it came out of the narrow is enough.
+// With much input there is always more to do, so that it suffices that the rings are not nearly
+// full any more.
 void DrainPriority::Working(int64_t due_ns, uint32_t fill_permille) {
   ++polls_;
   due_ns_ = due_ns;
@@ -217,7 +220,7 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
   }
   const bool forgotten =
       look.urgent_ns != 0 && (!look.alert || look.at_ns - look.urgent_ns > kUrgentNs);
-  // At the pace of the last two looks it might be too late at the next but one.
+  // At the rate of the last two looks, the next look but one might be too late.
   const uint32_t grown =
       before.alert ? look.fill_permille - std::min(before.fill_permille, look.fill_permille) : 0;
   look.lift = late_ || forgotten || look.fill_permille >= kLiftPermille ||
@@ -233,7 +236,7 @@ DrainPriority::Look DrainPriority::LookAt(const Look& before, bool urgent) {
   return look;
 }
 
-// Each look takes the processor from somebody: it is the tracer's work, too.
+// Each look takes CPU time from other programs: it belongs to the tracer's work, too.
 void DrainPriority::LogLook(int64_t begin_ns, uint64_t* cpu_ns) {
   if (wakes_.log == nullptr) return;
   const uint64_t now_cpu_ns = ThreadCpuNs();
@@ -250,11 +253,11 @@ void DrainPriority::Watch() {
   int64_t begin_ns = 0;
   while (!stop_) {
     if (begin_ns != 0) LogLook(begin_ns, &cpu_ns);
-    // While the thread is lifted there is nothing to wait for but its being done.
+    // While the thread is lifted, only the end of its work is waited for.
     pollfd fds[] = {{event_.get(), POLLIN, 0},
                     {lifted_ || look.alert ? -1 : wakes_.watermark_fd, POLLIN, 0},
                     {lifted_ ? -1 : wakes_.urgent_fd, POLLIN, 0}};
-    // A recorder that is lifted may wait for its helper.
+    // A lifted recorder may wait for its helper.
     const int64_t next_ns = lifted_ ? kLiftedNs : look.next_ns;
     const timespec pause = {0, std::min(next_ns, TendHelper())};
     if (ppoll(fds, 3, &pause, nullptr) < 0 && errno != EINTR) return;

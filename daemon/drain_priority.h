@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The priority of the recorder's thread. As `idle` it runs when nobody else wants the processor,
-// until that is not enough.
+// The priority of the recorder's thread. With `idle` it only uses otherwise idle CPU time, until
+// that is not sufficient.
 //
-// A thread of SCHED_IDLE is preempted at once by whatever it records. A second one, of
-// SCHED_FIFO, sleeps until a ring is filled to its watermark. The recorder has been woken
-// by that, too, and may get enough time without help, so the second looks on until either the ring
-// is almost full or the recorder is overdue, and then lifts the first until there is space again.
-// Lifted, it is a thread of SCHED_FIFO: time spent in SCHED_IDLE counts some 300 times for the
-// fair scheduler, so that an ordinary one would come last for long on a busy processor.
+// A SCHED_IDLE thread is preempted at once by the programs that it records. A second thread, the
+// watcher, has SCHED_FIFO and sleeps until a ring is filled to its watermark. The recorder is woken
+// by that, too, and may get enough CPU time without help. Therefore the watcher waits until either
+// the ring is almost full or the recorder is overdue, and then raises the recorder's priority
+// ("lifts" it) until the rings have free space again. A lifted recorder has SCHED_FIFO, as the fair
+// scheduler weights time spent in SCHED_IDLE about 300 times: a normal thread would not be
+// scheduled for long on a busy CPU.
 #ifndef DAEMON_DRAIN_PRIORITY_H_
 #define DAEMON_DRAIN_PRIORITY_H_
 
@@ -30,59 +31,61 @@
 
 namespace acceltrace::daemon {
 
-// How late a recorder of idle time may be with what it owes before it is lifted.
+// The longest time that an idle recorder may be late with its work before it is lifted.
 inline constexpr int64_t kMostLateNs = 25'000'000;
 
 using control::Priority;
 
 class DrainPriority {
  public:
-  // How full the fullest ring is of those whose fill level is known, in permille; from any thread.
+  // Returns the fill level of the fullest ring whose level is known, in permille. May be called
+  // from any thread.
   using Fill = std::function<uint32_t()>;
 
-  // What the recorder is woken by; all of it outlives this.
+  // What wakes the recorder. All of it must outlive the DrainPriority.
   struct Wakes {
     int watermark_fd = -1;  // readable while a ring is at its watermark
-    int urgent_fd = -1;     // epoll: an event when another ring is, or an answer is waited for
+    int urgent_fd = -1;     // epoll: another ring is at its watermark, or a reply is waited for
     Fill fill;
     IdleHelper* helper = nullptr;  // has the recorder's priority
-    WorkLog* log = nullptr;        // of the thread that watches; the caller's once this is gone
+    WorkLog* log = nullptr;        // of the watcher; must not be read while the watcher runs
   };
 
-  // For the calling thread. Errors: no such processor; no permission. Where a thread could not
-  // come back from SCHED_IDLE it stays as it is, and *warning says so if that was required.
+  // Applies to the calling thread. Fails if there is no such CPU, or without permission. If the
+  // thread could not return from SCHED_IDLE, its policy is unchanged; *warning says so if
+  // SCHED_IDLE was required.
   static Result<std::unique_ptr<DrainPriority>> Apply(const Priority& priority,
                                                       const std::vector<int>& cpus, Wakes wakes,
                                                       std::string* warning);
   ~DrainPriority();
 
-  // The thread has caught up; at due_ns it is to have flushed.
+  // The thread has done all its work; it must flush at due_ns.
   void CaughtUp(int64_t due_ns);
-  // It has more to do; fill_permille: how full the fullest ring was.
+  // The thread has more work; fill_permille is how full the fullest ring was.
   void Working(int64_t due_ns, uint32_t fill_permille);
 
-  // The recording ends: from here on until this is gone the thread comes first. In idle time it had
-  // so much of the processor that at ordinary priority it would come last for long, while the rings
-  // fill.
+  // Must be called when the recording ends: from now on, the thread is lifted. It has used so much
+  // CPU time in SCHED_IDLE that it would not be scheduled for long at normal priority, while the
+  // rings fill.
   void Hurry();
 
-  // Works in idle time, unless it is lifted just now.
+  // Returns true if the thread has SCHED_IDLE, except while it is lifted.
   bool idle() const { return watcher_.joinable(); }
 
-  // How often it had to be lifted.
+  // The number of times that the thread was lifted.
   uint64_t lifts() const { return lifts_; }
 
  private:
   static constexpr int64_t kLongestLookNs = 250'000'000;
 
   explicit DrainPriority(Wakes wakes);
-  // What the watcher knows.
+  // The state that the watcher has seen.
   struct Look {
     int64_t at_ns = 0;
-    int64_t next_ns = kLongestLookNs;  // of the next one, from now
+    int64_t next_ns = kLongestLookNs;  // time until the next look
     uint32_t fill_permille = 0;
     bool alert = false;     // above a watermark
-    int64_t urgent_ns = 0;  // when something happened that the recorder did not look at since
+    int64_t urgent_ns = 0;  // when an event happened that the recorder has not handled yet
     uint64_t polls = 0;
     bool lift = false;
   };
@@ -100,7 +103,7 @@ class DrainPriority {
   Wakes wakes_;
   int tid_;
   LiftMark mark_;
-  UniqueFd event_;  // the watcher looks again
+  UniqueFd event_;  // makes the watcher look again
   bool hurries_ = false;
   std::atomic<bool> stop_ = false, lifted_ = false;
   std::atomic<bool> late_ = false;  // lifted because it was overdue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines over a socket, in both directions, bounded.
+// Lines of limited length over a socket, in both directions.
 #ifndef DAEMON_LINE_CHANNEL_H_
 #define DAEMON_LINE_CHANNEL_H_
 
@@ -19,15 +19,15 @@ class LineChannel {
   explicit LineChannel(UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
-  // The other side closed, broke, or sent a line that is too long.
+  // Returns true if the peer has closed the connection, it failed, or a line was too long.
   bool closed() const { return closed_; }
 
-  // Reads what is there without waiting.
+  // Reads what has arrived, without waiting.
   void Receive();
-  // The next whole line, without its newline.
+  // Returns the next complete line without its newline.
   std::optional<std::string> Next();
 
-  // Adds the newline. Waits at most a second for a reader that does not read.
+  // Adds the newline. Waits at most a second for a peer that does not read.
   void Send(std::string_view line);
 
  private:

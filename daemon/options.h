@@ -21,9 +21,9 @@ using control::MoreFiles;
 // A request for a recording, and settings that the client cannot choose.
 struct RecordOptions : control::Recording {
   std::optional<uint32_t> owner;  // record this user's processes only
-  bool own_process = false;       // nobody else's work is done in this process
-  bool pause_when_full = false;   // a full disk is waited for, else it ends the recording
-  bool sync = true;               // each flush goes to the disk itself: a power cut leaves it
+  bool own_process = false;       // this process does nothing else
+  bool pause_when_full = false;   // wait while the disk is full, rather than end the recording
+  bool sync = true;               // each flush also syncs the disk, to survive a power cut
 };
 
 struct Options {
@@ -31,19 +31,21 @@ struct Options {
   Mode mode = Mode::kService;
   RecordOptions record;
   std::string output;
-  std::vector<int> output_fds;  // instead, open: the recording's own, then those it may need
-  std::string output_name;      // of the first one, for messages
+  // Used instead of `output`: open descriptors of the recording's file and then of those that it
+  // may need later.
+  std::vector<int> output_fds;
+  std::string output_name;  // of the first one, for messages
   int control_fd = -1;
   std::string live_socket;
-  std::string share;  // where others may join a private daemon
-  // Of the service; empty: as its configuration says.
+  std::string share;  // the socket at which others may join a private daemon
+  // Options of the service. If empty, its configuration applies.
   std::string config;
   std::string socket;
   std::string group;
   std::string metrics;
 };
 
-// Errors are misuse: exit status 2.
+// An error means wrong usage: exit status 2.
 Result<Options> ParseOptions(int argc, const char* const* argv);
 
 extern const char kUsage[];

@@ -41,7 +41,7 @@ Status CheckDescriptor(int fd) {
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
     return Status::Error("the output is not open for writing");
   }
-  // Whoever has it open already has the lock, if it is one and the same open file.
+  // If the descriptor shares an open file with a recording, it already has the lock.
   if (stream::RegularFile(fd) != stream::FileId() && flock(fd, LOCK_EX | LOCK_NB) != 0 &&
       errno == EWOULDBLOCK) {
     return Status::Error("another recording writes to this file: choose another one");

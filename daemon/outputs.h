@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What traces are written to: files named by paths, and descriptors that somebody hands over.
+// The outputs of traces: files named by paths, and descriptors that clients pass.
 #ifndef DAEMON_OUTPUTS_H_
 #define DAEMON_OUTPUTS_H_
 
@@ -14,14 +14,15 @@
 
 namespace acceltrace::daemon {
 
-// The file of a recording, and those that it may need besides. What is there is not touched.
+// Opens the file of a recording and those that it may need in addition. Existing files are not
+// changed.
 Result<std::vector<stream::Output>> OpenOutputs(const std::string& path,
                                                 const RecordOptions& options);
 
-// For who writes them.
+// Returns the descriptors for the writer of the outputs.
 std::vector<UniqueFd> Descriptors(const std::vector<stream::Output>& outputs);
 
-// Refuses one that is not open for writing, or that another recording writes to.
+// Fails if the descriptor is not open for writing, or if another recording writes to it.
 Status CheckDescriptor(int fd);
 
 }  // namespace acceltrace::daemon

@@ -31,11 +31,11 @@ namespace {
 
 constexpr int64_t kNsPerS = 1'000'000'000;
 
-// Why and how the recording is to end.
+// Why and how the recording must end.
 struct Stop {
   std::string reason;
   int32_t command_status = -1;
-  bool of_all = false;  // of others' recordings by this daemon, too
+  bool of_all = false;  // also ends others' recordings by this daemon
 };
 
 template <typename T>
@@ -44,7 +44,7 @@ bool ParseNumber(std::string_view text, T* value) {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-// What whoever started this has open besides the three standard ones.
+// Returns the descriptors inherited from the parent, except the three standard ones.
 std::vector<int> InheritedDescriptors(const Options& options) {
   std::vector<int> found;
   std::error_code error;
@@ -81,8 +81,8 @@ class PrivateRun {
         return 2;
       }
       channel_.emplace(UniqueFd(options_.control_fd));
-      // The terminal's interrupt is for the command and its client; they end the
-      // recording when the command has ended.
+      // The terminal's interrupt is for the command and its client; they end the recording when the
+      // command has ended.
       setpgid(0, 0);
     }
     if (!RaiseFileLimit()) {
@@ -99,7 +99,7 @@ class PrivateRun {
     if (channel_) channel_->Send("ready");
     Stop stop = Loop();
     const Summary summary = recorder_->Stop(stop.reason, stop.command_status);
-    outputs_.clear();  // removes those that were not needed
+    outputs_.clear();  // removes unused files
     const bool stays = share_ && !stop.of_all && OthersGoOn(inherited);
     if (channel_ && stays) channel_->Send("stays");
     if (channel_) channel_->Send("done " + summary.ToJson());
@@ -121,7 +121,7 @@ class PrivateRun {
     return 1;
   }
 
-  // False: there is nothing to do here, which was said.
+  // Returns false if another daemon has the path, which was reported.
   bool OpenShare() {
     if (options_.share.empty()) return true;
     auto share = Share::Open(options_.share);
@@ -139,14 +139,14 @@ class PrivateRun {
     return false;
   }
 
-  // This recording is over. If others are served here, nothing of who started it may be held any
-  // longer: not the terminal, not a pipe whose reader waits for its end, not a file system.
+  // This recording is over. If others are still served here, nothing inherited from the parent may
+  // be kept: no terminal, no pipe whose reader waits for its end, and no file system.
   bool OthersGoOn(const std::vector<int>& inherited) {
     recorder_.reset();
     live_.reset();
     watched_.clear();
     if (!share_->Leave()) {
-      share_.reset();  // before `done`: who comes next finds the place free
+      share_.reset();  // before `done`, so that the next one can take the path
       return false;
     }
     const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -252,7 +252,7 @@ class PrivateRun {
     }
     if (fds[2].revents != 0) {
       UniqueFd reader = live_->Accept();
-      // One too many is simply not served.
+      // If there are too many readers, this one is not served.
       if (reader.valid()) (void)recorder_->AddLiveReader(std::move(reader));
     }
     for (size_t i = watched_.size(); i-- > 0;) {
@@ -264,7 +264,7 @@ class PrivateRun {
     return std::nullopt;
   }
 
-  // One line of the client.
+  // Executes one line of the client.
   std::optional<Stop> Obey(const std::string& line) {
     const size_t space = line.find(' ');
     const std::string_view verb = std::string_view(line).substr(0, space);
@@ -299,12 +299,12 @@ class PrivateRun {
   }
 
   Options options_;
-  std::optional<WithRights> rights_;  // once all others were dropped
+  std::optional<WithRights> rights_;  // set once all others were dropped
   UniqueFd signals_;
   std::optional<Listener> live_;
   std::optional<LineChannel> channel_;
-  std::vector<stream::Output> outputs_;  // unless they were handed over
-  std::vector<UniqueFd> watched_;        // pidfds of --pid, without a client
+  std::vector<stream::Output> outputs_;  // empty if the client passed descriptors
+  std::vector<UniqueFd> watched_;        // pidfds of --pid, if there is no client
   std::unique_ptr<Share> share_;
   std::unique_ptr<Recorder> recorder_;
 };

@@ -18,21 +18,21 @@
 namespace acceltrace::daemon {
 namespace {
 
-// The pace: a recorder that sleeps does not disturb what it records. It is woken
-// when a ring is a quarter full; else it looks at a slow tick, at multiples of its
-// period, and faster only if that was not enough.
+// How often to poll: a sleeping recorder does not disturb what it records. It is woken when a ring
+// is a quarter full. Otherwise it has a slow tick, at multiples of its period, which becomes faster
+// only if that was not sufficient.
 constexpr int64_t kMinPauseNs = 1'000'000;
 constexpr int64_t kMaxPauseNs = 100'000'000;
-// Idle time that passes unused is missing when a burst fills a ring.
+// Unused idle time would be missing when a burst fills a ring.
 constexpr int64_t kMaxIdlePauseNs = 4'000'000;
 constexpr int64_t kLightPauseNs = 1'000'000'000;
 constexpr int kMaxWakeEvents = 8;
-constexpr int kMaxDrains = 10'000;  // at once: more than the sources' buffers hold
+constexpr int kMaxDrains = 10'000;  // per poll: more than the sources' buffers hold
 constexpr uint32_t kBusyPermille = 500;
 constexpr uint32_t kIdlePermille = 300;
-constexpr uint32_t kIdleBusyPermille = 60;  // of a recorder that works in idle time
-// What a crash may cost. A recorder that is lifted because it is late has as long again to catch
-// up.
+constexpr uint32_t kIdleBusyPermille = 60;  // for a recorder in idle time
+// What a crash may lose. A recorder that is lifted because it is late has the same time again to
+// catch up.
 constexpr int64_t kFlushNs = 100'000'000;
 constexpr int64_t kFlushWaitNs = 2 * kMostLateNs;
 
@@ -117,9 +117,9 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
   if (options.ring_bytes > 0) {
     (*info.mutable_notes())["flight-recorder-bytes"] = std::to_string(options.ring_bytes);
   }
-  // What gives when more comes than can be stored.
+  // What is lost when more events arrive than can be stored.
   (*info.mutable_notes())["overload"] = options.ring_bytes > 0 ? "overwrite-oldest" : "drop-newest";
-  // What a file lacks at most that has no end.
+  // The most that a file without an end can lack.
   (*info.mutable_notes())["flush-ns"] = std::to_string(recorder->flush_.longest_ns());
   if (!options.triggers.empty()) recorder->session_.Watch(options.triggers);
   recorder->start_ns_ = info.start_ns();
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(const RecordOptions& options,
   recorder->light_ = options.light;
   if (options.light) recorder->max_pause_ns_ = recorder->pause_ns_ = kLightPauseNs;
   recorder->session_.Begin(std::move(info));
-  recorder->part_->sink.Kick();  // from here on the file is a trace
+  recorder->part_->sink.Kick();  // from here on, the file is a valid trace
   recorder->Warn(options);
   if (options.system_wide) recorder->NoteClients();
   for (const uint32_t pid : options.pids) {
@@ -165,7 +165,8 @@ void Recorder::Warn(const RecordOptions& options) {
   }
 }
 
-// Where others record in the same process only the thread's time is certainly this one's.
+// If there are other recordings in this process, only the thread's time is certainly this
+// recording's.
 uint64_t Recorder::CpuNs() const {
   if (own_process_ && recorders_started == 1) return ProcessCpuNs() - start_cpu_ns_;
   return ThreadCpuNs() - start_thread_cpu_ns_ + (write_thread_ ? write_thread_->cpu_ns() : 0);
@@ -178,7 +179,7 @@ Status Recorder::Track(uint32_t pid) {
   return {};
 }
 
-// Once a process is recorded: what it opens from then on is noted as it is opened.
+// Must be called after a process was added: what it opens later is noted at that time.
 void Recorder::NoteClients() {
   if (tracked_ == nullptr) return;
   for (const auto& device : devices_) tracked_->NoteClients(device->Clients());
@@ -220,7 +221,7 @@ bool Recorder::PassedMarks() {
                      [](const auto& source) { return source->PassedMark(); });
 }
 
-// In bounds: more may come in than is read.
+// Limited, as more may arrive than is read.
 void Recorder::DrainWhatWaits() {
   MarkSources();
   for (int rounds = 0; rounds < kMaxDrains; ++rounds) {
@@ -257,7 +258,7 @@ int64_t Recorder::Poll() {
   GiveWay();
   const WorkLog::Stretch stretch(&work_log_);
   epoll_event events[kMaxWakeEvents];
-  (void)epoll_wait(wake_fd_.get(), events, kMaxWakeEvents, 0);  // takes the edges
+  (void)epoll_wait(wake_fd_.get(), events, kMaxWakeEvents, 0);  // consumes edge-triggered events
   const int64_t now_ns = MonotonicNs();
   if (flush_.MustMark(now_ns)) {
     flush_.Marked();
@@ -275,7 +276,7 @@ int64_t Recorder::Poll() {
   part_->sink.Tend();
   TendFiles(now_ns);
   router_.live().Pump();
-  // At once only while a flood is worked off; never busy on behalf of a clock.
+  // Polls again at once only while a flood is handled, never because of a clock.
   caught_up_ns_ = 0;
   if (!caught_up) {
     if (priority_ != nullptr) priority_->Working(flush_.due_ns(), pace.fill_permille);
@@ -289,8 +290,8 @@ int64_t Recorder::Poll() {
   return pause_ns;
 }
 
-// In idle time work costs nobody anything, and idle time that was not used is not there when a
-// ring is full: the rings are kept almost empty.
+// Work in idle time costs others nothing, and unused idle time is not available any more when a
+// ring is full. Therefore the rings are kept almost empty.
 void Recorder::Adapt(int64_t now_ns, const Pace& pace) {
   const bool idle = priority_ != nullptr && priority_->idle();
   if (pace.fill_permille > (idle ? kIdleBusyPermille : kBusyPermille)) {

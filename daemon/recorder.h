@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One recording from start to stop: sources, session and output put together.
-// Single-threaded: the caller's loop calls Poll.
+// One recording from start to stop: combines sources, session and output. It is single-threaded:
+// the caller's loop calls Poll.
 #ifndef DAEMON_RECORDER_H_
 #define DAEMON_RECORDER_H_
 
@@ -33,59 +33,61 @@ struct Summary {
   uint64_t bytes = 0, packets = 0, events = 0, lost = 0, bad = 0, overwritten = 0;
   int64_t duration_ns = 0;
   uint64_t cpu_ns = 0, bpf_ns = 0;
-  uint64_t parts = 1;                 // files of a rotation, those that were overwritten, too
-  uint64_t triggered = 0, saved = 0;  // rules that fired, files that were saved for them
+  uint64_t parts = 1;  // number of rotated files, including overwritten ones
+  // The number of rules that fired, and of files that were saved for them.
+  uint64_t triggered = 0, saved = 0;
   std::string stop_reason;
-  std::string error;  // empty = fine
+  std::string error;  // empty if there was none
 
   std::string ToJson() const;
 };
 
 class Recorder {
  public:
-  // Everything is attached and the start is on record when this returns.
-  // files: open for writing, the first one and as many more as MoreFiles() says; output_name: of
-  // the first one, for messages.
+  // When this returns, everything is attached and the start is recorded. `files` must be open for
+  // writing: the first one and as many more as MoreFiles() says. `output_name` is the name of the
+  // first one, for messages.
   static Result<std::unique_ptr<Recorder>> Start(const RecordOptions& options,
                                                  std::vector<UniqueFd> files,
                                                  std::string output_name);
   ~Recorder();
 
-  // Record this process and its descendants. Errors: no such process; another
-  // user's, if only one user's may be recorded.
+  // Records this process and its descendants. Fails if there is no such process, or if it belongs
+  // to another user and only one user's processes may be recorded.
   Status Track(uint32_t pid);
 
-  // Collects what has arrived. Wants to be called again after the ns returned, or
-  // as soon as wake_fd() is readable.
+  // Collects what has arrived. It must be called again after the returned ns, or as soon as
+  // wake_fd() is readable.
   int64_t Poll();
   int wake_fd() const { return wake_fd_.get(); }
 
-  // Saves the flight recorder as it is now. Errors: it is none; cannot write.
+  // Saves the current contents of the flight recorder. Fails if there is none, or if it cannot be
+  // written.
   Status Snapshot(UniqueFd output, const std::string& output_name);
 
-  // fd: a connected stream socket that will get the stream from here on.
+  // `fd` is a connected stream socket that receives the stream from now on.
   Status AddLiveReader(UniqueFd fd) { return router_.AddLiveReader(std::move(fd)); }
 
   bool live_readers_full() { return router_.live().full(); }
 
-  // Not fine once the output has failed; the recording should be stopped then.
+  // Returns an error once the output has failed; the recording should be stopped then.
   Status failure() const { return part_->output.failure(); }
 
   RecorderStats Stats();
   bool paused() const { return part_->output.paused(); }
 
-  // Things that are missing but did not prevent the recording; one line each.
+  // What could not be recorded, although the recording as a whole works; one line each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // Ends collection, flushes everything, writes the accounts and the footer.
+  // Ends collection, flushes everything, and writes the accounts and the footer.
   Summary Stop(const std::string& reason, int32_t command_status);
 
  private:
   Recorder(const RecordOptions& options, std::vector<UniqueFd> files, std::string output_name);
 
   Status Attach(const RecordOptions& options);
-  // What is in the tracer's options is recorded by it. Its sources, which have begun, are kept
-  // last.
+  // The tracer records what its options contain. Returns its sources, which are started but must be
+  // kept after all others.
   Result<std::vector<std::unique_ptr<Source>>> StartTracer(const RecordOptions& options,
                                                            BpfOptions bpf);
   Status AttachDevice(TracedDevice* device, const RecordOptions& options);
@@ -93,7 +95,7 @@ class Recorder {
                                                    const ProviderDevices& provided);
   void Warn(const RecordOptions& options);
   void WakeOn(WakeFd wake);
-  // A source that was started is drained and woken for from now on.
+  // From now on, the started source is drained and wakes the recorder.
   void Keep(std::unique_ptr<Source> source);
   Pace DrainSources(int64_t now_ns);
   void Adapt(int64_t now_ns, const Pace& pace);
@@ -105,12 +107,12 @@ class Recorder {
   bool PassedMarks();
   void DrainWhatWaits();
   void FlushSources();
-  // The driver reports jobs when they are over: those in flight are asked for.
+  // The driver reports jobs when they are over, so this asks for those still in flight.
   void TraceJobsInFlight();
-  // Since the start.
+  // CPU time since the start.
   uint64_t CpuNs() const;
 
-  // In recorder_files.cc: a file is completed while the recording goes on.
+  // In recorder_files.cc: completes a file while the recording continues.
   struct Cut {
     StopInfo stop;
     std::vector<proto::Packet> closing;
@@ -126,18 +128,18 @@ class Recorder {
   void AddUp(const Part& part, uint64_t events);
 
   std::string output_name_;
-  // Of a rotation: all of them, the first one included; of triggers: those that are left.
+  // For a rotation: all files, including the first. For triggers: the files not used yet.
   std::vector<UniqueFd> files_;
-  std::vector<uint64_t> file_events_;          // of a rotation, in the same order
-  std::unique_ptr<WriteThread> write_thread_;  // of all files, where this works in idle time
-  WorkLog watch_log_;                          // of priority_'s thread, as long as there is one
+  std::vector<uint64_t> file_events_;          // for a rotation, in the same order
+  std::unique_ptr<WriteThread> write_thread_;  // of all files, if the recorder runs in idle time
+  WorkLog watch_log_;                          // written by priority_'s watcher while it exists
   std::unique_ptr<Part> part_;
   uint64_t rotate_bytes_ = 0;
   int64_t rotate_ns_ = 0;
   int64_t part_begin_ns_ = 0;
-  uint64_t moved_rows_ = 0;   // to parts before
-  Summary done_;              // what earlier parts hold
-  uint64_t saved_bytes_ = 0;  // snapshots, by request and by trigger
+  uint64_t moved_rows_ = 0;   // rows that went to earlier parts
+  Summary done_;              // totals of earlier parts
+  uint64_t saved_bytes_ = 0;  // of snapshots, by request and by trigger
   int64_t next_save_ns_ = 0;
   bool pause_when_full_ = false;
   bool sync_ = true;
@@ -145,19 +147,19 @@ class Recorder {
   uint64_t pauses_ = 0;
   bool removed_ = false;
   bool stopped_ = false;
-  int64_t next_look_ns_ = 0;      // at the file: space again, still there
-  uint64_t output_reported_ = 0;  // rows lost there whose time is recorded
+  int64_t next_look_ns_ = 0;      // when to check the file and the disk's free space
+  uint64_t output_reported_ = 0;  // rows lost in the output whose time was reported
   Router router_;
   Session session_;
-  std::shared_ptr<Tracer> tracer_;             // none where nothing is recorded by it
-  std::unique_ptr<TrackedProcesses> tracked_;  // likewise
-  // Drained and stopped in this order: rings of devices are the smallest buffers.
+  std::shared_ptr<Tracer> tracer_;             // null if it records nothing
+  std::unique_ptr<TrackedProcesses> tracked_;  // null likewise
+  // They are drained and stopped in this order: device rings are the smallest buffers.
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::string> warnings_;
   std::vector<std::shared_ptr<TracedDevice>> devices_;
   FlushPace flush_;
-  UniqueFd wake_fd_;                   // epoll of the sources' own
-  UniqueFd watermark_fd_, urgent_fd_;  // of the rings whose fill level is known, and of the others
+  UniqueFd wake_fd_;                   // epoll of the sources' descriptors
+  UniqueFd watermark_fd_, urgent_fd_;  // of rings with a known fill level, and of others
   std::unique_ptr<DrainPriority> priority_;
   int64_t start_ns_ = 0;
   uint64_t start_cpu_ns_ = 0;
@@ -166,9 +168,9 @@ class Recorder {
   bool light_ = false;
   int64_t max_pause_ns_ = 0;
   int64_t pause_ns_ = 0;
-  int64_t caught_up_ns_ = 0;  // 0: there was more to do the last time
+  int64_t caught_up_ns_ = 0;  // 0 if there was more to do the last time
   WorkLog work_log_;
-  Measured wake_;  // what waking this takes
+  Measured wake_;  // cost of waking the recorder
 };
 
 }  // namespace acceltrace::daemon

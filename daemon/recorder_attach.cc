@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a recording's events come from.
+// The sources of a recording's events.
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,10 +24,10 @@
 namespace acceltrace::daemon {
 namespace {
 
-// Behind those of built-in devices.
+// After those of built-in devices.
 constexpr uint32_t kFirstProviderDevice = ACT_MAX_DEVICES;
 
-// Where the loader looks besides what a program names (ld.so.conf).
+// Where the loader searches in addition to what a program names (ld.so.conf).
 std::vector<std::string> LoaderFolders() {
   std::vector<std::string> files = {"/etc/ld.so.conf"}, folders;
   std::error_code error;
@@ -47,8 +47,8 @@ std::vector<std::string> LoaderFolders() {
   return folders;
 }
 
-// Copies of the API library that a program is likely to run: beside this one, and in the folders of
-// the loader. Others are found when a recorded process has them mapped.
+// Copies of the API library that a program is likely to use: those beside this program, and in the
+// folders of the loader. Others are found when a recorded process has them mapped.
 std::vector<std::string> DefaultLibraries() {
   constexpr size_t kMost = 16;
   std::vector<std::string> folders = LoaderFolders(), found;
@@ -67,7 +67,7 @@ std::vector<std::string> DefaultLibraries() {
   return found;
 }
 
-// What comes by shared memory has no stack.
+// Events from shared memory have no stacks.
 void ChooseProbes(const RecordOptions& options, BpfOptions* bpf) {
   bpf->stacks = options.stacks;
   bpf->usdt = options.probes.usdt || (options.probes.api && options.stacks);
@@ -89,7 +89,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   ProviderDevices provided;
   provided.others = options.devices;
   if (!options.no_device && !options.devices.empty()) {
-    // An ordinary user's files are not for the service to act on.
+    // The service must not use an ordinary user's provider files.
     const auto folders = provider::ProviderFolders(options.own_process);
     auto found = FindProviderDevices(options.devices, provider::LoadProviders(folders),
                                      provider::Machine(), kFirstProviderDevice);
@@ -110,7 +110,7 @@ Status Recorder::Attach(const RecordOptions& options) {
   bpf.light = options.light;
   bpf.libraries = options.libraries;
   if (devices.empty() && !options.no_device && bpf.libraries.empty()) {
-    bpf.usdt = bpf.rings = false;  // nothing calls that library for these devices
+    bpf.usdt = bpf.rings = false;  // no program calls that library for these devices
   }
   for (const ProviderDevice& device : provided.devices) {
     bpf.roles.insert(bpf.roles.end(), device.roles.begin(), device.roles.end());
@@ -135,8 +135,8 @@ Status Recorder::Attach(const RecordOptions& options) {
         "--stacks: no API calls are recorded, so there is nothing that has a stack; --probes must "
         "have api or usdt, or a provider name functions");
   }
-  // Without programs to run there is still the process tree to follow, unless
-  // everything is recorded anyway.
+  // Even without such programs, the process tree must be followed, unless everything is recorded
+  // anyway.
   std::vector<std::unique_ptr<Source>> traced;
   if (bpf.usdt || bpf.rings || bpf.driver || !bpf.roles.empty() || !bpf.functions.empty() ||
       !options.system_wide) {
@@ -144,7 +144,8 @@ Status Recorder::Attach(const RecordOptions& options) {
     if (!started.ok()) return started.status();
     traced = std::move(started).value();
   }
-  // First: to load programs takes time, in which devices' rings would fill. But it stops last.
+  // Started first, because loading programs takes time in which the rings of devices would fill;
+  // but it is stopped last.
   std::vector<std::unique_ptr<Source>> system = StartSystem(options, provided);
   DescribeProvided(provided);
   for (const auto& device : devices) {
@@ -174,7 +175,7 @@ Result<std::vector<std::unique_ptr<Source>>> Recorder::StartTracer(const RecordO
   return sources;
 }
 
-// Whoever cannot be had is missing, and says so among the probes.
+// Unavailable sources are omitted, and are reported as probes.
 std::vector<std::unique_ptr<Source>> Recorder::StartSystem(const RecordOptions& options,
                                                            const ProviderDevices& provided) {
   SystemOptions system;
@@ -245,7 +246,7 @@ void Recorder::DescribeProvided(const ProviderDevices& provided) {
   }
 }
 
-// All of them, or none: a BPF program hears of every device.
+// Opens all of them or none, since a BPF program receives events of all devices.
 bool Recorder::OpenDriverRings() {
   std::vector<std::unique_ptr<Source>> sources;
   for (const auto& device : devices_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are completed while the recording goes on: snapshots of a flight recorder, by request
-// and by trigger, and the parts of a rotation. Each is a whole trace, with what was under way as
-// open and accounts of its own.
+// Files that are completed while the recording continues: snapshots of a flight recorder, by
+// request and by trigger, and the parts of a rotation. Each is a complete trace, with what was in
+// progress as open and accounts of its own.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace acceltrace::daemon {
 namespace {
 
-// One burst is not to take all the files that there are for triggers.
+// One burst must not use up all files for triggers.
 constexpr int64_t kSavePauseNs = 1'000'000'000;
-// How often a file is looked at that is full, or may have been removed.
+// How often a file is checked that is full, or may have been removed.
 constexpr int64_t kLookNs = 1'000'000'000;
 
 }  // namespace
 
-// What happened before this is to be in the file, as if the recording had ended now.
+// What happened before this call must be in the file, as if the recording ended now.
 Recorder::Cut Recorder::CutHere(const std::string& reason, uint64_t overwritten_rows,
                                 int64_t whole_since_ns) {
   Cut cut;
@@ -69,7 +69,7 @@ void Recorder::WriteClosing(Part* part, Cut cut) {
 
 Status Recorder::Save(UniqueFd output, const std::string& output_name, const std::string& reason) {
   Cut cut = CutHere(reason, 0, 0);
-  // Whole at once: while its disk is waited for the rings would fill.
+  // Not synced, since the rings would fill while this waited for the disk.
   Part part(std::move(output), output_name, write_thread_.get(), false);
   part.sink.Begin();
   router_.Snapshot(&part.output, [this] { DrainSources(MonotonicNs()); });
@@ -87,7 +87,7 @@ Status Recorder::Snapshot(UniqueFd output, const std::string& output_name) {
   return Save(std::move(output), output_name, "snapshot");
 }
 
-// events: without what is in the closing packets as under way, and comes again.
+// `events` excludes what the closing packets have as in progress, since it is counted again later.
 void Recorder::AddUp(const Part& part, uint64_t events) {
   done_.bytes += part.sink.valid_bytes();
   done_.packets +=
@@ -95,13 +95,13 @@ void Recorder::AddUp(const Part& part, uint64_t events) {
   done_.events += events - std::min(events, part.output.rows_lost());
 }
 
-// The recording goes on in the next file; the oldest is overwritten when there is no other.
+// Continues the recording in the next file; the oldest one is overwritten if there is no other.
 void Recorder::Rotate(int64_t now_ns) {
   part_->sink.Drain();
-  if (!failure().ok()) return;  // reported as that of any other output
+  if (!failure().ok()) return;  // reported like that of any other output
   Cut cut = CutHere("rotated", moved_rows_, done_.parts > 1 ? part_begin_ns_ : 0);
   const uint64_t events = part_->output.events();
-  // What is seen from now on goes to the next part; what happened from now on is all in there.
+  // What is found from now on goes to the next part, which has everything that happens from now on.
   const int64_t begin_ns = MonotonicNs();
   WriteClosing(part_.get(), std::move(cut));
   if (!failure().ok() && done_.error.empty()) done_.error = failure().message();
@@ -120,11 +120,11 @@ void Recorder::Rotate(int64_t now_ns) {
   router_.SetFile(&part_->output, done_.parts);
   part_begin_ns_ = begin_ns;
   flush_.Flushed(now_ns);
-  // A file begins with its own samples of clocks and counters, as a recording does.
+  // Each file begins with its own samples of clocks and counters, like a recording.
   for (const auto& source : sources_) source->Checkpoint();
 }
 
-// A full disk is looked at now and then; what was lost meanwhile is recorded with its time.
+// Checks a full disk now and then, and records the time of what was lost meanwhile.
 void Recorder::TendPause(int64_t now_ns) {
   FileOutput& output = part_->output;
   if (output.paused() && !was_paused_) {
@@ -152,7 +152,7 @@ RecorderStats Recorder::Stats() {
   RecorderStats stats;
   if (stopped_) {
     stats.hops = session_.hops();
-    stats.bytes = done_.bytes + saved_bytes_;  // the last part is in there
+    stats.bytes = done_.bytes + saved_bytes_;  // includes the last part
   } else {
     stats.hops = SourceHops();
     const FileOutput& output = part_->output;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a recording: what is on its way still comes, then the accounts and the summary.
+// The end of a recording: collects what is still on its way, then writes accounts and summary.
 #include <algorithm>
 
 #include "daemon/base/host_info.h"
@@ -17,9 +17,9 @@ Summary Recorder::Stop(const std::string& reason, int32_t command_status) {
   if (priority_ != nullptr) priority_->Hurry();
   TraceJobsInFlight();
   stopped_ = true;
-  // Samples first: the device's ring then holds everything that they caused.
+  // Sample sources come first: the device's ring then has everything that they caused.
   for (const auto& source : sources_) source->Stop();
-  priority_.reset();  // nothing more comes
+  priority_.reset();  // no more events follow
   session_.Finish(stop_ns);
   router_.EndRing();
   part_->output.BeginClosing();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signals that end the daemon in good order.
+// The signals that end the daemon in an orderly way.
 #ifndef DAEMON_SIGNALS_H_
 #define DAEMON_SIGNALS_H_
 
@@ -12,9 +12,10 @@
 
 namespace acceltrace::daemon {
 
-// SIGINT and SIGTERM arrive at the descriptor, and SIGHUP if it means `reload`; a closed pipe or a
-// full file is an error of the call that met it, and a terminal in whose background this runs is
-// written to even where `stty tostop` says to stop. Before any thread is started.
+// SIGINT and SIGTERM, and with `reload` also SIGHUP, are delivered to the returned descriptor. A
+// closed pipe or a full file is reported by the system call that encounters it. The daemon can
+// write to a terminal in whose background it runs, even with `stty tostop`. Must be called before
+// any thread is started.
 inline UniqueFd TakeSignals(bool reload = false) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -28,7 +29,7 @@ inline UniqueFd TakeSignals(bool reload = false) {
   return UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// The next one that arrived; 0 if it is none.
+// Returns the next signal that arrived, or 0 if there is no such signal.
 inline int TakeSignal(int fd) {
   signalfd_siginfo info = {};
   return read(fd, &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;

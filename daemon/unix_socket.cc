@@ -41,7 +41,7 @@ Result<Listener> Listener::Open(const std::string& path, mode_t mode, gid_t grou
     unlink(path.c_str());
   }
   UniqueFd fd = NewSocket();
-  // No moment at which others could connect before the mode is right.
+  // At no time may others be able to connect before the mode is set.
   const mode_t old_mask = umask(0777);
   const bool bound = bind(fd.get(), generic, sizeof(address)) == 0;
   const int error = errno;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listening Unix sockets and who is at the other end.
+// Listening Unix sockets, and the credentials of their peers.
 #ifndef DAEMON_UNIX_SOCKET_H_
 #define DAEMON_UNIX_SOCKET_H_
 
@@ -14,14 +14,14 @@
 
 namespace acceltrace::daemon {
 
-// Removes its path when it goes.
+// Removes its path when it is destroyed.
 class Listener {
  public:
-  // mode: of the socket file. group: its owner, -1 = as it comes. An old socket
-  // that nobody listens on any more is replaced. Errors: in use; no permission.
+  // `mode` is that of the socket file, `group` its group; -1 keeps the default. An old socket on
+  // which no process listens any more is replaced. Fails if it is in use, or without permission.
   static Result<Listener> Open(const std::string& path, mode_t mode, gid_t group);
 
-  // One that the service manager has made: its path stays when this goes.
+  // Takes a socket made by the service manager, whose path is not removed.
   static Listener Inherit(UniqueFd fd) { return {std::move(fd), ""}; }
 
   Listener(Listener&& other) noexcept = default;
@@ -29,10 +29,10 @@ class Listener {
   ~Listener();
 
   int fd() const { return fd_.get(); }
-  // Gives the socket away; its path stays until somebody listens there again.
+  // Releases the socket; its path is kept until the next process listens there.
   UniqueFd Release() && { return std::move(fd_); }
   const std::string& path() const { return path_; }
-  // The next connection, not blocking; invalid if there is none.
+  // Returns the next connection without blocking; it is invalid if there is none.
   UniqueFd Accept();
 
  private:
@@ -51,7 +51,7 @@ struct Peer {
   bool InGroup(gid_t group) const;
 };
 
-// Who connected, as the kernel knows it.
+// Returns the peer's credentials, as reported by the kernel.
 Result<Peer> PeerOf(int fd);
 
 }  // namespace acceltrace::daemon

@@ -57,8 +57,6 @@ CASES = [
      {"libtrace/ring/a.cc": "// Of two rows, the last one counts.\n\n// Of course it fails.\n"
                             "int a; // Of each device.\n// Whose is it?\n\n// Rows: two.\n"
                             "// Of each.\nf(\"// Of each.\");\n#if Of\n*b = Of;\n"}, 0),
-    ("comments of folders that are not clean yet", text.comments,
-     {f"{folder}a.c": "// Of each device.\n" for folder in text.COMMENTS_NOT_CLEAN}, 0),
     ("script that nobody can run", text.mode, {"scripts/a": "#!/bin/sh\n"}, 1),
     ("backwards include", includes.include_direction,
      {"libtrace/clock/a.cc": '#include "libtrace/model/b.h"\n', "libtrace/model/b.h": ""}, 1),

@@ -26,10 +26,6 @@ FRAGMENT = re.compile(r"(?:As of|Of) (?!course\b)[^,]*$|That are\b|Whoever\b|Who
                       r"Not (?:for|from|in|of|to)\b|Likewise (?:for|in|of|with)\b|Such as\b|"
                       r"(?:True|False|None|Otherwise)$")
 SENTENCE = re.compile(r".*?(?:(?=[.:;!](?:\s|$))|$)")
-# Folders whose comments are not checked for this yet: strike off each one that has become clean.
-COMMENTS_NOT_CLEAN = (
-    "daemon/",
-)
 
 
 def licences_for(path):
@@ -138,8 +134,6 @@ def comment_blocks(path, lines):
 def comments(tree):
     """comments begin as sentences, not as fragments"""
     for path in tree.having(".c", ".cc", ".h", ".proto", ".py", ".sh"):
-        if path.startswith(COMMENTS_NOT_CLEAN):
-            continue
         for number, text in comment_blocks(path, tree.lines(path)):
             sentence = SENTENCE.match(text).group()
             if FRAGMENT.match(sentence) and "?" not in sentence:
