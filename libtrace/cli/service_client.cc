@@ -74,7 +74,11 @@ Result<uint64_t> ServiceClient::Send(std::string_view cmd, google::protobuf::Mes
   const auto* reflection = request->GetReflection();
   reflection->SetString(request, members->FindFieldByName("cmd"), std::string(cmd));
   reflection->SetUInt64(request, members->FindFieldByName("id"), ++last_id_);
-  const std::string line = control::ToJson(*request) + "\n";
+  // Protobuf's mapping writes numbers of 64 bits as strings. Services return the id as it came, and
+  // those of earlier versions only take a number.
+  json members_and_id = json::parse(control::ToJson(*request), nullptr, false);
+  members_and_id["id"] = last_id_;
+  const std::string line = members_and_id.dump() + "\n";
   if (line.size() > kMaxLineBytes) {
     return Status::Error(
         "the options are too long for the capture service: fewer or shorter ones, or --private");
