@@ -15,7 +15,6 @@ namespace acceltrace::model {
 
 using proto::Block;
 using proto::CommandBatch;
-using stream::DecodeColumn;
 
 namespace {
 

@@ -157,6 +157,60 @@ TEST_CASE("Commands of a part are the same without the rest of it") {
   }
 }
 
+TEST_CASE("Commands of all of a trace are the same without the rest of it") {
+  using proto::CommandBatch;
+  test::TraceBuilder builder = Busy({});
+  builder.AddOpName(100, 3, "matmul");
+  const std::string bytes = test::Encode(test::Split(builder.Packets(), 128));
+  const auto trace = PartialTrace::Of(stream::FileIndex::FromMemory(bytes));
+  REQUIRE(trace != nullptr);
+  auto reader = stream::Reader::FromMemory(bytes);
+  const auto all = Load(reader->get());
+  REQUIRE(all.ok());
+  const auto some = trace->LoadCommands(
+      {CommandBatch::kJobFieldNumber, CommandBatch::kIndexFieldNumber,
+       CommandBatch::kTagFieldNumber, CommandBatch::kBytesFieldNumber,
+       CommandBatch::kFetchedTicksDeltaFieldNumber, CommandBatch::kHeadTicksAfterFieldNumber,
+       CommandBatch::kStartTicksAfterFieldNumber, CommandBatch::kEndTicksAfterFieldNumber,
+       CommandBatch::kStallTicksFieldNumber});
+  REQUIRE(some != nullptr);
+  const Commands &a = (*all)->commands, &b = some->commands;
+  REQUIRE((a.size() == b.size() && a.size() > 1000));
+  size_t wrong = 0, busy = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    wrong += a.job[i] != b.job[i] || a.index[i] != b.index[i] || a.bytes[i] != b.bytes[i];
+    wrong += a.start.ticks[i] != b.start.ticks[i] || a.end.RawTicks(i) != b.end.RawTicks(i);
+    wrong += (*all)->BusyTicks(i) != some->BusyTicks(i);
+    wrong += (*all)->strings.Get(a.op[i]) != some->strings.Get(b.op[i]);
+    busy += some->BusyTicks(i).value_or(0);
+  }
+  CHECK(wrong == 0);
+  CHECK(busy > 0);
+  // Without ops the host is not read.
+  const auto sums = trace->LoadCommands({CommandBatch::kBytesFieldNumber});
+  REQUIRE(sums != nullptr);
+  CHECK((sums->commands.size() == a.size() && sums->commands.bytes[7] == a.bytes[7]));
+  CHECK(sums->read.bytes < some->read.bytes);
+}
+
+TEST_CASE("Commands that are invalid or occur twice are not loaded without the rest") {
+  const auto loads = [](const auto& change) {
+    std::vector<proto::Packet> packets = test::Split(Busy({}).Packets(), 128);
+    for (proto::Packet& packet : packets) {
+      if (packet.commands().job_size() > 20) change(packet.mutable_commands());
+    }
+    const std::string bytes = test::Encode(packets);
+    const auto trace = PartialTrace::Of(stream::FileIndex::FromMemory(bytes));
+    REQUIRE(trace != nullptr);
+    return trace->LoadCommands({proto::CommandBatch::kBytesFieldNumber}) != nullptr;
+  };
+  CHECK(loads([](proto::CommandBatch*) {}));
+  CHECK_FALSE(loads([](proto::CommandBatch* batch) { batch->set_unit(3, 9); }));
+  CHECK_FALSE(loads([](proto::CommandBatch* batch) { batch->set_job(3, 0); }));
+  CHECK_FALSE(loads([](proto::CommandBatch* batch) { batch->set_record_delta(3, 0); }));
+  CHECK_FALSE(loads([](proto::CommandBatch* batch) { batch->set_device(9); }));
+}
+
 TEST_CASE("Where the host did not see when a job was, all is read") {
   std::vector<proto::Packet> packets = Busy({}).Packets();
   for (proto::Packet& packet : packets) {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/columns.h"
 #include "libtrace/stream/result.h"
 
 namespace acceltrace::stream {
@@ -60,20 +59,6 @@ class BlockColumns {
   uint64_t At(int column, size_t row) const { return of(column)[row]; }
   // Returns all rows of the column, or an empty vector if it is absent.
   std::vector<uint64_t> AllOf(int column) const;
-
-  template <typename T>
-  void CopyTo(int column, google::protobuf::RepeatedField<T>* to) const {
-    if (!has(column)) return;
-    to->Reserve(static_cast<int>(rows_));
-    const BlockColumn from = of(column);
-    for (size_t row = 0; row < rows_; ++row) to->Add(static_cast<T>(from[row]));
-  }
-  void CopyDeltas(int column, google::protobuf::RepeatedField<int64_t>* to) const {
-    DeltaEncoder encoder;
-    to->Reserve(static_cast<int>(rows_));
-    const BlockColumn from = of(column);
-    for (size_t row = 0; row < rows_; ++row) encoder.Append(from[row], to);
-  }
 
  private:
   // The memory is reused for the next block, without clearing it.

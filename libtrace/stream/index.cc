@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,6 +24,32 @@ namespace {
 using proto::Packet;
 
 constexpr uint64_t kMaxTail = kMaxPacketBytes + 64;
+
+class Bytes {
+ public:
+  virtual ~Bytes() = default;
+  // Returns the number of bytes read, which is less than `size` only at the end.
+  virtual size_t ReadTo(uint64_t offset, char* to, size_t size) const = 0;
+  std::string Read(uint64_t offset, uint64_t bytes) const {
+    std::string data(std::min(bytes, size() - std::min(size(), offset)), '\0');
+    data.resize(ReadTo(offset, data.data(), data.size()));
+    return data;
+  }
+  virtual uint64_t size() const = 0;
+};
+
+// The bytes must outlive it.
+class BytesInMemory : public Bytes {
+ public:
+  explicit BytesInMemory(std::string_view bytes) : bytes_(bytes) {}
+  size_t ReadTo(uint64_t offset, char* to, size_t size) const override {
+    return offset < bytes_.size() ? bytes_.copy(to, size, offset) : 0;
+  }
+  uint64_t size() const override { return bytes_.size(); }
+
+ private:
+  std::string_view bytes_;
+};
 
 class File : public Bytes {
  public:
@@ -178,11 +206,7 @@ class IndexedFile : public FileIndex {
 
   PacketTimes Times(size_t place) const override {
     if (has_times_) return listed_[listed_at_[place]].times;
-    std::string buffer;
-    std::string_view bytes;
-    Packet packet;
-    const bool sound = ReadBytes(place, &buffer, &bytes) && PacketDecoder::Parse(bytes, &packet);
-    return sound ? TimesOf(packet) : PacketTimes();
+    return TimesInside(place).value_or(PacketTimes());
   }
 
   size_t CountWrongTimes(const std::vector<SeenTimes>& seen) const override {
@@ -193,7 +217,9 @@ class IndexedFile : public FileIndex {
       while (next != seen.end() && next->offset_bytes < at.offset_bytes) ++next;
       const bool was_seen = next != seen.end() && next->offset_bytes == at.offset_bytes &&
                             next->end_bytes <= at.end_bytes;
-      wrong += was_seen && Times(place) != next->times;
+      const std::optional<PacketTimes> inside =
+          was_seen ? std::optional(next->times) : TimesInside(place);
+      wrong += inside.has_value() && *inside != Times(place);
     }
     return wrong;
   }
@@ -201,6 +227,17 @@ class IndexedFile : public FileIndex {
   std::unique_ptr<Reader> Choose(std::vector<size_t> places) const override;
 
  private:
+  // Returns the times of the packet's rows by the packet, or nothing if it is damaged.
+  std::optional<PacketTimes> TimesInside(size_t place) const {
+    std::string buffer;
+    std::string_view bytes;
+    Packet packet;
+    if (!ReadBytes(place, &buffer, &bytes) || !PacketDecoder::Parse(bytes, &packet)) {
+      return std::nullopt;
+    }
+    return TimesOf(packet);
+  }
+
   // Returns true if the packet is the one that the index lists there. The footer follows all of
   // them.
   bool Lists(size_t packet, uint64_t offset, const Frame& frame) const {
