@@ -7,6 +7,7 @@
 
 #include "libtrace/stream/batches.h"
 #include "libtrace/stream/block.h"
+#include "libtrace/stream/columns.h"
 #include "libtrace/stream/framing.h"
 #include "libtrace/stream/validate.h"
 
