@@ -61,7 +61,7 @@ depends = -MD -MP -MF $(1) -MT $@
 # The linker's inputs, including libraries, for the same check.
 linked = -Wl,--dependency-file=$(OBJ)/links/$(subst /,-,$@).d
 # The version of everything: programs, libraries, module, packages.
-VERSION := $(shell sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
+VERSION := $(shell sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/base/version.h)
 # $(call soname,INTERFACE): a library's name with its interface number, by which programs find it.
 soname = -Wl,-soname,$(@F).$(1)
 soname-link = && ln -sf $(@F) $@.$(1)
@@ -69,6 +69,8 @@ LIB_INTERFACE := $(basename $(VERSION))
 
 # The sources of a folder that go into its product: no tests, no fuzzers.
 folder-srcs = $(sort $(filter-out %_test.cc %_fuzz.cc %_bench.cc,$(wildcard $(1)/*.cc)))
+# The same with the folders in it.
+tree-srcs = $(foreach d,$(1) $(patsubst %/,%,$(wildcard $(1)/*/)),$(call folder-srcs,$(d)))
 objs = $(patsubst %.cc,$(OBJ)/%.o,$(patsubst %.c,$(OBJ)/%.o,$(1)))
 
 # Filled by the build.mk files.
@@ -140,10 +142,10 @@ $(1): $(call objs,$(2)) $(4)
 OBJS += $(call objs,$(2))
 endef
 
-# $(call unit-test,NAME,FOLDER,EXTRA SOURCES,LIBS): every *_test.cc of a folder.
+# $(call unit-test,NAME,FOLDER,EXTRA SOURCES,LIBS): every *_test.cc of a folder and of those in it.
 define unit-test
 UNIT_TESTS += $(BUILD)/test/unit-$(1)
-$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc) tests/catch_main.cc $(3),-L$(BUILD)/lib -lacceltrace $(4) -lprotobuf,$(BUILD)/lib/libacceltrace.so)
+$(call program,$(BUILD)/test/unit-$(1),$(wildcard $(2)/*_test.cc $(2)/*/*_test.cc) tests/catch_main.cc $(3),-L$(BUILD)/lib -lacceltrace $(4) -lprotobuf,$(BUILD)/lib/libacceltrace.so)
 endef
 
 # $(call fuzzer,NAME,SOURCES,LIBS): built by clang with ASan and UBSan, with separate objects.

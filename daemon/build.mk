@@ -6,7 +6,7 @@ DAEMON_SRCS := $(foreach d,daemon daemon/base $(DAEMON_SOURCES) daemon/session d
 DAEMON_LIBS := -lbpf -lpci -luring -lcap -lzstd -lpthread
 # A privileged process should have as little code as possible: libtrace/stream's objects instead of
 # the whole library.
-DAEMON_STREAM := $(foreach d,stream ring provider control,$(call folder-srcs,libtrace/$d))
+DAEMON_STREAM := $(foreach d,base stream ring provider control,$(call tree-srcs,libtrace/$d))
 
 BPFTOOL ?= bpftool
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
@@ -50,7 +50,7 @@ DAEMON_FUZZ_PARTS := $(DAEMON_RING_PARTS) $(patsubst %,daemon/sources/axl/%.cc,d
 	$(call folder-srcs,daemon/session) $(DAEMON_STREAM)
 $(eval $(call fuzzer,device_ring,daemon/sources/axl/device_ring_fuzz.cc $(DAEMON_FUZZ_PARTS),-lzstd))
 $(eval $(call fuzzer,provider_ring,daemon/sources/provider/provider_ring_fuzz.cc daemon/sources/provider/provider_events.cc))
-$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc libtrace/stream/utf8.cc $(call folder-srcs,libtrace/control)))
+$(eval $(call fuzzer,control,daemon/service/control_fuzz.cc daemon/service/control.cc libtrace/base/utf8.cc $(call folder-srcs,libtrace/control)))
 $(eval $(call fuzzer,config,daemon/service/config_fuzz.cc daemon/service/config.cc libtrace/control/quantities.cc))
 $(eval $(call fuzzer,metrics,daemon/service/metrics_fuzz.cc daemon/service/metrics_server.cc daemon/service/config.cc libtrace/control/quantities.cc))
 

@@ -26,8 +26,8 @@
 #include "daemon/base/idle_helper.h"
 #include "daemon/base/unique_fd.h"
 #include "daemon/base/work_log.h"
+#include "libtrace/base/result.h"
 #include "libtrace/control/recording.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

@@ -8,8 +8,8 @@
 #include "daemon/private_mode.h"
 #include "daemon/service/config.h"
 #include "daemon/service/service.h"
-#include "libtrace/stream/descriptor.h"
-#include "libtrace/stream/version.h"
+#include "libtrace/base/version.h"
+#include "libtrace/stream/file/descriptor.h"
 
 int main(int argc, char** argv) {
   acceltrace::stream::OpenStandardDescriptors();

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/control/recording.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

@@ -9,18 +9,17 @@
 
 #include "daemon/base/unique_fd.h"
 #include "daemon/options.h"
-#include "libtrace/stream/output.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/output.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 
 // Opens the file of a recording and those that it may need in addition. Existing files are not
 // changed.
-Result<std::vector<stream::Output>> OpenOutputs(const std::string& path,
-                                                const RecordOptions& options);
+Result<std::vector<Output>> OpenOutputs(const std::string& path, const RecordOptions& options);
 
 // Returns the descriptors for the writer of the outputs.
-std::vector<UniqueFd> Descriptors(const std::vector<stream::Output>& outputs);
+std::vector<UniqueFd> Descriptors(const std::vector<Output>& outputs);
 
 // Fails if the descriptor is not open for writing, or if another recording writes to it.
 Status CheckDescriptor(int fd);

@@ -303,8 +303,8 @@ class PrivateRun {
   UniqueFd signals_;
   std::optional<Listener> live_;
   std::optional<LineChannel> channel_;
-  std::vector<stream::Output> outputs_;  // empty if the client passed descriptors
-  std::vector<UniqueFd> watched_;        // pidfds of --pid, if there is no client
+  std::vector<Output> outputs_;    // empty if the client passed descriptors
+  std::vector<UniqueFd> watched_;  // pidfds of --pid, if there is no client
   std::unique_ptr<Share> share_;
   std::unique_ptr<Recorder> recorder_;
 };

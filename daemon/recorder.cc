@@ -13,7 +13,7 @@
 #include "daemon/base/host_info.h"
 #include "daemon/base/privileges.h"
 #include "daemon/sources/common/clock_watch.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "daemon/base/host_info.h"
 #include "daemon/recorder.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 namespace {

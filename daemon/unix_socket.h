@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/base/unique_fd.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

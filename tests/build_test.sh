@@ -17,8 +17,8 @@ cp "$top/scripts/targets.mk" "$tree/scripts/"
 mkdir "$tree/scripts/lib"
 cp "$top/scripts/lib/precompiled.h" "$tree/scripts/lib/"
 cp "$top/libtrace/proto/"*.proto "$tree/libtrace/proto/"
-mkdir "$tree/libtrace/stream"
-cp "$top/libtrace/stream/version.h" "$tree/libtrace/stream/"
+mkdir "$tree/libtrace/base"
+cp "$top/libtrace/base/version.h" "$tree/libtrace/base/"
 cd "$tree" || exit 1
 # These braces are make's.
 # shellcheck disable=SC2016

@@ -22,7 +22,7 @@ plan 14
 make -s package >"$scratch/package" 2>&1
 check 'package' 0 $?
 sed 's/^/# /' "$scratch/package"
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
+version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/base/version.h)
 names='acceltrace acceltrace-demo acceltrace-dkms libacceltrace-dev libacceltrace0.1 libaxl-dev libaxl0
 python3-acceltrace'
 check 'these packages, of this version' '' "$(

@@ -51,7 +51,7 @@ check 'install' 0 $?
 # Files that are always installed, whatever kernels the module was built for.
 (cd "$scratch/root" && find . ! -type d | grep -v '^./usr/lib/modules/\|/\.build-id/' | sed 's/^..//' | sort) \
 	>"$scratch/files"
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/stream/version.h)
+version=$(sed -n 's/.*kVersion\[\] = "\(.*\)";/\1/p' libtrace/base/version.h)
 {
 	for file in build/bin/*; do echo "opt/axl/bin/${file##*/}"; done
 	for page in docs/*.md docs/*.png docs/*.svg README.md LICENSE; do echo "opt/axl/share/doc/acceltrace/$page"; done
@@ -147,7 +147,7 @@ check 'versions: libraries and their symbols carry one' 'AXL_0.1 ACCELTRACE_0.1'
 	done | tr '\n' ' ' | sed 's/ $//'
 )"
 
-# All places must have the version number of libtrace/stream/version.h.
+# All places must have the version number of libtrace/base/version.h.
 {
 	build/bin/acceltrace --version | grep -qx "acceltrace $version" || echo 'acceltrace'
 	build/bin/acceltraced --version | grep -qx "acceltraced $version" || echo 'acceltraced'

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "daemon/base/unique_fd.h"
-#include "libtrace/stream/version.h"
+#include "libtrace/base/version.h"
 
 namespace acceltrace::daemon {
 namespace {

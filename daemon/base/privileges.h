@@ -12,7 +12,7 @@
 #ifndef DAEMON_BASE_PRIVILEGES_H_
 #define DAEMON_BASE_PRIVILEGES_H_
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

@@ -8,12 +8,12 @@
 #include <cstdio>
 #include <string>
 
-#include "libtrace/stream/utf8.h"
+#include "libtrace/base/utf8.h"
 
 namespace acceltrace::daemon {
 
 inline void Say(const std::string& message) {
-  fprintf(stderr, "acceltraced: %s\n", stream::Printable(message).c_str());
+  fprintf(stderr, "acceltraced: %s\n", Printable(message).c_str());
 }
 
 }  // namespace acceltrace::daemon

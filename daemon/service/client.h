@@ -16,7 +16,7 @@
 #include "daemon/base/unique_fd.h"
 #include "daemon/service/file_intake.h"
 #include "daemon/unix_socket.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

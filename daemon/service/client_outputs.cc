@@ -38,8 +38,8 @@ Result<ClientOutputs> TakeOutputs(Client* client, const std::string& path,
   }
   for (const UniqueFd& file : outputs.files) {
     if (Status status = CheckDescriptor(file.get()); !status.ok()) return status;
-    const stream::FileId id = stream::RegularFile(file.get());
-    if (id == stream::FileId()) continue;
+    const FileId id = RegularFile(file.get());
+    if (id == FileId()) continue;
     if (std::find(outputs.ids.begin(), outputs.ids.end(), id) != outputs.ids.end()) {
       return Status::Error("the same file came twice: each part is a file of its own");
     }

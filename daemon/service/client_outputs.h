@@ -10,16 +10,16 @@
 #include "daemon/base/unique_fd.h"
 #include "daemon/options.h"
 #include "daemon/service/client.h"
-#include "libtrace/stream/output.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/output.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 
 // The outputs of a recording or a snapshot: attached files, or paths if the client is root.
 struct ClientOutputs {
   std::vector<UniqueFd> files;
-  std::vector<stream::Output> named;
-  std::vector<stream::FileId> ids;  // of regular files
+  std::vector<Output> named;
+  std::vector<FileId> ids;  // of regular files
 };
 
 // `kinds` applies to files named by paths; attached ones have been checked already.

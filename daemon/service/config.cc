@@ -15,9 +15,9 @@
 #include <set>
 
 #include "daemon/base/unique_fd.h"
+#include "libtrace/base/byte_order_mark.h"
 #include "libtrace/control/quantities.h"
 #include "libtrace/control/recording.h"
-#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -47,7 +47,7 @@ class Parser {
       : name_(std::move(name)), names_(names), mistakes_(mistakes) {}
 
   ServiceConfig Parse(std::string_view text) {
-    text = stream::WithoutMark(text);
+    text = WithoutMark(text);
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
       ++line_;

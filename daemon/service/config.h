@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

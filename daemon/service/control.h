@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "daemon/options.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "daemon/service/config.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

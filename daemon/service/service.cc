@@ -87,7 +87,7 @@ uint64_t Service::NewTicket(Client* client, const Command& command, uint32_t ses
 void Service::Answer(uint64_t ticket, Status status, const std::string& members) {
   const auto found = requests_.find(ticket);
   if (found == requests_.end()) return;
-  for (stream::Output& output : found->second.outputs) {
+  for (Output& output : found->second.outputs) {
     const WithRights rights(Rights::kRecording);
     if (status.ok()) status = output.Place();
   }
@@ -132,9 +132,9 @@ Status Service::MayStart(const Peer& peer, const RecordOptions& options) {
 }
 
 // Two recordings would damage a common file, even if they reached it by different paths.
-Status Service::CheckFree(const std::vector<stream::FileId>& files) const {
+Status Service::CheckFree(const std::vector<FileId>& files) const {
   for (const auto& [session, recording] : recordings_) {
-    for (const stream::FileId& file : files) {
+    for (const FileId& file : files) {
       if (std::find(recording.files.begin(), recording.files.end(), file) ==
           recording.files.end()) {
         continue;

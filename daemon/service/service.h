@@ -26,7 +26,7 @@
 #include "daemon/service/quota.h"
 #include "daemon/service/recording_thread.h"
 #include "daemon/unix_socket.h"
-#include "libtrace/stream/output.h"
+#include "libtrace/base/output.h"
 
 namespace acceltrace::daemon {
 
@@ -75,8 +75,8 @@ class Service {
     bool running = false;
     bool stopping = false;
     std::string output;
-    std::vector<stream::Output> outputs;  // those that root named by paths
-    std::vector<stream::FileId> files;    // all regular ones
+    std::vector<Output> outputs;  // those that root named by paths
+    std::vector<FileId> files;    // all regular ones
     int64_t start_ns = 0;
     uint64_t ring_bytes = 0;
     std::unique_ptr<RecordingThread> thread;
@@ -86,7 +86,7 @@ class Service {
     uint64_t client = 0;
     uint64_t id = 0;
     uint32_t session = 0;
-    std::vector<stream::Output> outputs = {};  // of a snapshot, if root named it by a path
+    std::vector<Output> outputs = {};  // of a snapshot, if root named it by a path
   };
 
   // In service_clients.cc.
@@ -100,7 +100,7 @@ class Service {
   void DropClosedClients();
 
   void Execute(Client* client, const Command& command);
-  Status CheckFree(const std::vector<stream::FileId>& files) const;
+  Status CheckFree(const std::vector<FileId>& files) const;
   Status MayStart(const Peer& peer, const RecordOptions& options);
   Status Start(Client* client, const Command& command);
   std::string StatusAnswer(const Client& client, uint64_t id) const;

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/testing/running_service.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/test_batches.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

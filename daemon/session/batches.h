@@ -15,8 +15,8 @@
 #include "daemon/session/spans.h"
 #include "daemon/sources/common/events.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/block_writer.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/block_writer.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 

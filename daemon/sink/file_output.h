@@ -12,7 +12,7 @@
 
 #include "daemon/session/packet_output.h"
 #include "daemon/sink/file_sink.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/stream/file/writer.h"
 
 namespace acceltrace::daemon {
 

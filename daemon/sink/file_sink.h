@@ -19,7 +19,7 @@
 #include "daemon/base/unique_fd.h"
 #include "daemon/sink/block_writer.h"
 #include "daemon/sink/write_thread.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

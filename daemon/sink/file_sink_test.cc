@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "daemon/sink/file_output.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/test_batches.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

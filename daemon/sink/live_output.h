@@ -15,8 +15,8 @@
 #include "daemon/base/unique_fd.h"
 #include "daemon/session/packet_output.h"
 #include "daemon/sink/base_packets.h"
-#include "libtrace/stream/result.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/base/result.h"
+#include "libtrace/stream/file/writer.h"
 
 namespace acceltrace::daemon {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/utf8.h"
+#include "libtrace/base/utf8.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 namespace {
@@ -29,7 +29,7 @@ void Router::SetFile(FileOutput* file, uint64_t part) {
 // Names of processes, files and arguments may contain any bytes. A packet with invalid UTF-8 could
 // be kept, but not parsed again for the next file.
 void Router::Write(proto::Packet* packet, int64_t first_ns, uint32_t rows) {
-  stream::ReplaceInvalidUtf8(packet);
+  ReplaceInvalidUtf8(packet);
   base_.Note(*packet);
   if (live_.readers() > 0) live_.Write(packet, first_ns, rows);
   if (!ring_open_) {

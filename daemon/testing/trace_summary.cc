@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/test_batches.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
 
 namespace {
 

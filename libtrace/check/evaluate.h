@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/check/rules.h"
 #include "libtrace/query/tables.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/check/rules.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::check {
 

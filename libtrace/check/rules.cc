@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "libtrace/analysis/latency.h"
+#include "libtrace/analysis/usage/latency.h"
+#include "libtrace/base/byte_order_mark.h"
 #include "libtrace/check/lexer.h"
-#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::check {
 namespace {
@@ -403,7 +403,7 @@ bool IsJobSeries(std::string_view name) {
 Result<std::vector<Rule>> ParseRules(std::string_view text) {
   std::vector<Rule> rules;
   size_t number = 0;
-  text = stream::WithoutMark(text);
+  text = WithoutMark(text);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

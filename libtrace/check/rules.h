@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::check {
 

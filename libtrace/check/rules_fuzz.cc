@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/check/evaluate.h"
 #include "libtrace/check/rules.h"
 #include "tests/golden/trace_builder.h"

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "libtrace/analysis/durations.h"
+#include "libtrace/analysis/rows/durations.h"
 #include "libtrace/check/evaluate.h"
-#include "libtrace/model/select.h"
+#include "libtrace/model/part/select.h"
 
 namespace acceltrace::check {
 namespace {

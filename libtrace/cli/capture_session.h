@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/roofline.h"
+#include "libtrace/analysis/usage/roofline.h"
+#include "libtrace/base/result.h"
 #include "libtrace/cli/verb.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace check: checks rules on a trace.
-#include "libtrace/view/check.h"
+#include "libtrace/view/text/check.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

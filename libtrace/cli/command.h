@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/verdict.h"
+#include "libtrace/analysis/report/verdict.h"
 #include "libtrace/cli/verb.h"
 
 namespace acceltrace::cli {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "libtrace/analysis/diff.h"
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/diff.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/base/result.h"
 #include "libtrace/cli/filters.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/cli/capture_session.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 

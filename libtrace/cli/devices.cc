@@ -9,14 +9,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "libtrace/analysis/clock_quality.h"
+#include "libtrace/analysis/checks/clock_quality.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/daemon_client.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/pci_list.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/view/clock_json.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
+#include "libtrace/view/json/clock_json.h"
 
 namespace acceltrace::cli {
 namespace {

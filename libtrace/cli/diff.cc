@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace diff: shows what changed from one trace to another.
-#include "libtrace/analysis/diff.h"
+#include "libtrace/analysis/report/diff.h"
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +12,7 @@
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/view/diff.h"
+#include "libtrace/view/json/diff.h"
 
 namespace acceltrace::cli {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace export: converts a trace for other tools.
-#include "libtrace/view/export.h"
+#include "libtrace/view/common/export.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
@@ -18,9 +18,9 @@
 #include "libtrace/cli/terminal.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
-#include "libtrace/stream/index.h"
-#include "libtrace/view/chrome.h"
-#include "libtrace/view/csv.h"
+#include "libtrace/stream/file/index.h"
+#include "libtrace/view/common/csv.h"
+#include "libtrace/view/timeline/chrome.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -146,7 +146,7 @@ int RunSqlite(const Options& options) {
   if (options.output == "-") {
     return Fail(kMisuse, "an SQLite file is not written in order: name a file with -o FILE");
   }
-  auto output = stream::Output::Create(options.output, {.inputs = {options.file}});
+  auto output = Output::Create(options.output, {.inputs = {options.file}});
   if (!output.ok()) return Fail(kFailed, output.message());
   int status = kFailed;
   const auto loaded = LoadSelected(options.file, options.selection, Laws::kNone, &status);

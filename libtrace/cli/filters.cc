@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "libtrace/analysis/stretches.h"
+#include "libtrace/analysis/report/stretches.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/model/partial.h"
-#include "libtrace/stream/index.h"
-#include "libtrace/view/format.h"
+#include "libtrace/model/part/partial.h"
+#include "libtrace/stream/file/index.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/conservation.h"
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/checks/conservation.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/cli/verb.h"
-#include "libtrace/model/model.h"
-#include "libtrace/model/partial.h"
-#include "libtrace/model/select.h"
-#include "libtrace/model/wanted.h"
+#include "libtrace/model/part/partial.h"
+#include "libtrace/model/part/select.h"
+#include "libtrace/model/tables/model.h"
+#include "libtrace/model/tables/wanted.h"
 
 namespace acceltrace::cli {
 
@@ -63,7 +63,7 @@ struct Loaded {
   }
 };
 // Whether laws are needed. kIfWhole: not if only a part of a long trace has to be read
-// (model/partial.h); `laws` is then empty.
+// (model/part/partial.h); `laws` is then empty.
 enum class Laws { kNone, kIfWhole, kAlways };
 // If there is an error, *status is the exit status.
 Result<Loaded> LoadSelected(const std::string& file, const Part& selection, Laws laws, int* status);

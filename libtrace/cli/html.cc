@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace html: shows a run as a page.
-#include "libtrace/view/html.h"
+#include "libtrace/view/html/html.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 #include <functional>
 #include <memory>
 
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/compare.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/view/compare.h"
+#include "libtrace/view/html/compare.h"
 
 namespace acceltrace::cli {
 namespace {

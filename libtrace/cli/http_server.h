@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;

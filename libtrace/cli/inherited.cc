@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "libtrace/stream/descriptor.h"
+#include "libtrace/stream/file/descriptor.h"
 
 namespace acceltrace::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/stream/result.h"
-#include "libtrace/view/text_live.h"
+#include "libtrace/base/result.h"
+#include "libtrace/view/text/text_live.h"
 
 namespace acceltrace::cli {
 

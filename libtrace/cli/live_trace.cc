@@ -14,8 +14,8 @@
 #include <cstring>
 #include <vector>
 
-#include "libtrace/stream/descriptor.h"
-#include "libtrace/view/page_columns.h"
+#include "libtrace/stream/file/descriptor.h"
+#include "libtrace/view/common/page_columns.h"
 
 namespace acceltrace::cli {
 namespace {

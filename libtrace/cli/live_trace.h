@@ -16,10 +16,10 @@
 #include <string>
 #include <thread>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/model/model.h"
-#include "libtrace/stream/result.h"
-#include "libtrace/view/page_source.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/base/result.h"
+#include "libtrace/model/tables/model.h"
+#include "libtrace/view/html/page_source.h"
 
 namespace acceltrace::cli {
 

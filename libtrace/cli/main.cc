@@ -14,18 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/base/output.h"
+#include "libtrace/base/utf8.h"
+#include "libtrace/base/version.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/inherited.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/stream/output.h"
-#include "libtrace/stream/version.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 
 int Fail(int status, const std::string& message) {
   // The message may quote file names and contents of a trace.
-  std::fprintf(stderr, "acceltrace: %s\n", view::Printable(message).c_str());
+  std::fprintf(stderr, "acceltrace: %s\n", Printable(message).c_str());
   return status;
 }
 
@@ -48,13 +49,13 @@ std::string Misuse(const CLI::App& app, const CLI::ParseError& error) {
 
 // Returns a file that is read and that printing the answer would overwrite, or an empty string.
 std::string ReadAndWritten(const CLI::App& app) {
-  const stream::FileId out = stream::RegularFile(STDOUT_FILENO);
-  if (out == stream::FileId()) return "";
+  const FileId out = RegularFile(STDOUT_FILENO);
+  if (out == FileId()) return "";
   for (const CLI::App* verb : app.get_subcommands()) {
     for (const CLI::Option* option : verb->get_options()) {
       if (option->check_lname("output") || option->check_lname("junit")) continue;
       for (const std::string& word : option->results()) {
-        if (stream::RegularFile(word) == out) return word;
+        if (RegularFile(word) == out) return word;
       }
     }
   }

@@ -49,7 +49,7 @@ void EndTidily() {
     handle(
         signal,
         [](int number) {
-          stream::Output::RemoveAll();
+          Output::RemoveAll();
           raise(number);
         },
         SA_RESETHAND);
@@ -61,7 +61,7 @@ void EndTidily() {
 
 Result<OutputFile> OutputFile::Create(const std::string& path,
                                       const std::vector<std::string>& inputs) {
-  auto output = stream::Output::Create(path, {.inputs = inputs});
+  auto output = Output::Create(path, {.inputs = inputs});
   if (!output.ok()) return output.status();
   return OutputFile(std::move(output).value());
 }

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/stream/output.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/output.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::cli {
 
-// stream/output.h describes where it is written: an existing file is kept until the new one is
+// base/output.h describes where it is written: an existing file is kept until the new one is
 // complete, and also if anything fails.
 class OutputFile {
  public:
@@ -29,8 +29,8 @@ class OutputFile {
   Status Finish();
 
  private:
-  explicit OutputFile(stream::Output output) : output_(std::move(output)) {}
-  stream::Output output_;
+  explicit OutputFile(Output output) : output_(std::move(output)) {}
+  Output output_;
 };
 
 // Removes incomplete files if a signal ends the program, as errors do, and turns exceeding the file

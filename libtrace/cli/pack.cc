@@ -9,9 +9,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "libtrace/base/utf8.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -29,7 +30,7 @@ int RunPack(const std::string& file, const std::string& target) {
       size.events == 0 ? 0
                        : static_cast<double>(size.after_bytes) / static_cast<double>(size.events);
   std::fprintf(stderr, "acceltrace: %s: %s, was %s; %.1f bytes an event\n",
-               view::Printable(target.empty() ? file : target).c_str(),
+               Printable(target.empty() ? file : target).c_str(),
                view::FormatBytes(size.after_bytes).c_str(),
                view::FormatBytes(size.before_bytes).c_str(), each);
   return kOk;

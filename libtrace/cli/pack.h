@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/stream/pack_trace.h"
+#include "libtrace/stream/file/pack_trace.h"
 
 namespace acceltrace::cli {
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace critical-path and acceltrace whatif.
-#include "libtrace/view/path.h"
+#include "libtrace/view/text/path.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "libtrace/analysis/advice.h"
-#include "libtrace/analysis/edit.h"
-#include "libtrace/analysis/graph.h"
-#include "libtrace/analysis/limiter.h"
-#include "libtrace/analysis/replays.h"
-#include "libtrace/analysis/report.h"
-#include "libtrace/analysis/whatif.h"
+#include "libtrace/analysis/report/advice.h"
+#include "libtrace/analysis/report/limiter.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/analysis/whatif/edit.h"
+#include "libtrace/analysis/whatif/graph.h"
+#include "libtrace/analysis/whatif/replays.h"
+#include "libtrace/analysis/whatif/whatif.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"

@@ -11,7 +11,7 @@
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/provider/offer.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {

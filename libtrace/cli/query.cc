@@ -17,7 +17,7 @@
 #include "libtrace/query/needs.h"
 #include "libtrace/query/sources.h"
 #include "libtrace/query/sql.h"
-#include "libtrace/view/rows.h"
+#include "libtrace/view/text/rows.h"
 
 namespace acceltrace::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 
-#include "libtrace/model/model.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::cli {
 

@@ -18,6 +18,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "libtrace/base/part_name.h"
+#include "libtrace/base/utf8.h"
 #include "libtrace/cli/child.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/command_files.h"
@@ -29,8 +31,7 @@
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/terminal.h"
 #include "libtrace/cli/trace_files.h"
-#include "libtrace/stream/part_name.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -52,7 +53,7 @@ struct Options {
 
 // Converts run.atrace to run.snapshot-1.atrace.
 std::string SnapshotName(const std::string& output, int number) {
-  return stream::PartName(output, "snapshot-" + std::to_string(number));
+  return PartName(output, "snapshot-" + std::to_string(number));
 }
 
 // Waits for the first of these: the end of the command, a signal, the duration, the end of the
@@ -283,7 +284,7 @@ class Recording {
       Fail(kFailed, fmt::format("{}: {} kept, {} events lost", options_.record.output, size, lost));
     } else {
       std::fprintf(stderr, "acceltrace: %s: %s events in %s%s, %s lost, %s recorded\n",
-                   view::Printable(options_.record.output).c_str(),
+                   Printable(options_.record.output).c_str(),
                    view::FormatCount(number("events")).c_str(), size.c_str(), older.c_str(),
                    lost.c_str(), length.c_str());
     }

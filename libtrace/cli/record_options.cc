@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include "libtrace/base/utf8.h"
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/trace_files.h"
 #include "libtrace/control/json.h"
 #include "libtrace/control/options.h"
-#include "libtrace/stream/utf8.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -41,7 +41,7 @@ std::vector<std::string> Told(const std::vector<std::string>& command) {
     }
     bytes += EscapedBytes({told}) + 1;
     if (told.size() < word.size() || bytes > kCommandBytes) {
-      words.push_back(stream::ToUtf8(told) + "…");
+      words.push_back(ToUtf8(told) + "…");
       break;
     }
     words.push_back(word);

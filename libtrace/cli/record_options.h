@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/cli/verb.h"
 #include "libtrace/control/recording.h"
 #include "libtrace/proto/control.pb.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::cli {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // acceltrace report and acceltrace verify.
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,18 @@
 #include <memory>
 #include <optional>
 
-#include "libtrace/analysis/stretches.h"
-#include "libtrace/analysis/summary.h"
+#include "libtrace/analysis/report/stretches.h"
+#include "libtrace/analysis/report/summary.h"
 #include "libtrace/cli/ceilings.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/filters.h"
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/stream/index.h"
-#include "libtrace/view/json.h"
-#include "libtrace/view/stretches.h"
-#include "libtrace/view/summary.h"
-#include "libtrace/view/text.h"
+#include "libtrace/stream/file/index.h"
+#include "libtrace/view/json/json.h"
+#include "libtrace/view/text/stretches.h"
+#include "libtrace/view/text/summary.h"
+#include "libtrace/view/text/text.h"
 
 namespace acceltrace::cli {
 namespace {

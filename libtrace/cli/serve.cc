@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/report.h"
+#include "libtrace/analysis/report/report.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/compare.h"
 #include "libtrace/cli/filters.h"
@@ -27,8 +27,8 @@
 #include "libtrace/cli/output_file.h"
 #include "libtrace/cli/query_runner.h"
 #include "libtrace/cli/terminal.h"
-#include "libtrace/view/compare.h"
-#include "libtrace/view/page_source.h"
+#include "libtrace/view/html/compare.h"
+#include "libtrace/view/html/page_source.h"
 
 namespace acceltrace::cli {
 namespace {

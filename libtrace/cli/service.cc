@@ -7,11 +7,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "libtrace/base/utf8.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/record_options.h"
 #include "libtrace/cli/service_client.h"
 #include "libtrace/cli/trace_files.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -42,7 +43,7 @@ uint64_t Number(const json& object, const char* name) {
 
 std::string Text(const json& object, const char* name) {
   const json value = object.value(name, json());
-  return value.is_string() ? view::Printable(value.get<std::string>()) : "?";
+  return value.is_string() ? Printable(value.get<std::string>()) : "?";
 }
 
 Result<json> Sessions(ServiceClient* client) {

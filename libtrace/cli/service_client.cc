@@ -12,9 +12,9 @@
 #include <cstring>
 #include <utility>
 
+#include "libtrace/base/output.h"
 #include "libtrace/control/json.h"
-#include "libtrace/stream/descriptor.h"
-#include "libtrace/stream/output.h"
+#include "libtrace/stream/file/descriptor.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -205,7 +205,7 @@ Status ServiceClient::Track(pid_t pid) {
 }
 
 Status ServiceClient::Snapshot(const std::string& path) {
-  auto file = stream::Output::Create(path, {.mode = stream::RecordingMode(), .alone = true});
+  auto file = Output::Create(path, {.mode = RecordingMode(), .alone = true});
   if (!file.ok()) return file.status();
   proto::SnapshotRequest request;
   request.set_session(session_);

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::cli {
 

@@ -12,11 +12,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "libtrace/base/utf8.h"
 #include "libtrace/cli/allocator.h"
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/stream/utf8.h"
-#include "libtrace/view/format.h"
+#include "libtrace/view/common/format.h"
 
 namespace acceltrace::cli {
 namespace {
@@ -66,10 +66,10 @@ Status PrintJson(std::string_view text) {
   std::string safe;
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
-    char32_t code = stream::NextCharacter(text, &at);
+    char32_t code = NextCharacter(text, &at);
     const std::string_view bytes = text.substr(begin, at - begin);
     constexpr char32_t kBeyond = 0x10000;
-    if (bytes == "\n" || stream::Printable(bytes) == bytes) {
+    if (bytes == "\n" || Printable(bytes) == bytes) {
       safe += bytes;
     } else if (code < kBeyond) {
       safe += fmt::format("\\u{:04x}", static_cast<uint32_t>(code));

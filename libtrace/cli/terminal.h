@@ -13,10 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/model/model.h"
-#include "libtrace/stream/result.h"
-#include "libtrace/view/table.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/base/result.h"
+#include "libtrace/base/utf8.h"
+#include "libtrace/model/tables/model.h"
+#include "libtrace/view/common/table.h"
 
 namespace acceltrace::cli {
 

@@ -20,9 +20,9 @@
 #include "libtrace/cli/command.h"
 #include "libtrace/cli/live_screen.h"
 #include "libtrace/cli/output_file.h"
-#include "libtrace/stream/descriptor.h"
-#include "libtrace/view/live.h"
-#include "libtrace/view/text_live.h"
+#include "libtrace/stream/file/descriptor.h"
+#include "libtrace/view/text/live.h"
+#include "libtrace/view/text/text_live.h"
 
 namespace acceltrace::cli {
 namespace {

@@ -30,14 +30,14 @@ std::string DefaultTraceName(const std::string& begin) {
 }
 
 Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
-  stream::OutputOptions how;
+  OutputOptions how;
   how.inputs = options.recording.libraries;
   how.inputs.insert(how.inputs.end(), options.command.begin(), options.command.end());
   std::erase(how.inputs, "-");
-  how.mode = stream::RecordingMode();
+  how.mode = RecordingMode();
   how.alone = true;
   TraceFiles files;
-  auto output = stream::Output::Create(options.output, how);
+  auto output = Output::Create(options.output, how);
   if (!output.ok()) return output.status();
   files.files_.push_back(std::move(output).value());
   const uint32_t more = control::MoreFiles(options.recording);
@@ -55,8 +55,7 @@ Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
   }
   how.inputs.push_back(options.output);
   for (uint32_t i = 0; i < more; ++i) {
-    auto part =
-        stream::Output::Reserve(control::MoreFileName(options.recording, options.output, i), how);
+    auto part = Output::Reserve(control::MoreFileName(options.recording, options.output, i), how);
     if (!part.ok()) return part.status();
     files.files_.push_back(std::move(part).value());
   }
@@ -65,27 +64,25 @@ Result<TraceFiles> TraceFiles::Open(const RecordOptions& options) {
 
 std::vector<int> TraceFiles::fds() const {
   std::vector<int> fds;
-  for (const stream::Output& file : files_) fds.push_back(file.fd());
+  for (const Output& file : files_) fds.push_back(file.fd());
   return fds;
 }
 
-bool TraceFiles::regular() const {
-  return stream::RegularFile(files_.front().fd()) != stream::FileId();
-}
+bool TraceFiles::regular() const { return RegularFile(files_.front().fd()) != FileId(); }
 
 void TraceFiles::Close() {
-  for (stream::Output& file : files_) (void)file.Close();
+  for (Output& file : files_) (void)file.Close();
 }
 
 Status TraceFiles::Place() {
-  stream::Output& output = files_.front();
+  Output& output = files_.front();
   const Status placed = output.Place();
   if (placed.ok()) return placed;
   return Status::Error(fmt::format("{}; the trace stays in {}", placed.message(), output.Leave()));
 }
 
 void TraceFiles::Leave() {
-  for (stream::Output& file : files_) (void)file.Leave();
+  for (Output& file : files_) (void)file.Leave();
 }
 
 }  // namespace acceltrace::cli

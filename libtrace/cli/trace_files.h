@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "libtrace/base/output.h"
 #include "libtrace/cli/record_options.h"
-#include "libtrace/stream/output.h"
 
 namespace acceltrace::cli {
 
@@ -38,7 +38,7 @@ class TraceFiles {
   void Leave();
 
  private:
-  std::vector<stream::Output> files_;
+  std::vector<Output> files_;
   bool takes_stdout_ = false;
 };
 

@@ -22,9 +22,9 @@
 #include <span>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/clock/constraints.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::clock {
 

@@ -2,7 +2,7 @@
 //
 // Collects the inputs of a map.
 #include "libtrace/clock/estimator.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::clock {
 

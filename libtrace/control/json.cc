@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "libtrace/stream/utf8.h"
+#include "libtrace/base/utf8.h"
 
 namespace acceltrace::control {
 namespace {
@@ -49,7 +49,7 @@ Status RefuseNul(const Message& message) {
 std::string ToJson(const Message& message) {
   const std::unique_ptr<Message> copy(message.New());
   copy->CopyFrom(message);
-  stream::ReplaceInvalidUtf8(copy.get());
+  ReplaceInvalidUtf8(copy.get());
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string text;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace google::protobuf {
 class Message;

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/proto/control.pb.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::control {
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "libtrace/base/part_name.h"
 #include "libtrace/control/quantities.h"
-#include "libtrace/stream/part_name.h"
 
 namespace acceltrace::control {
 namespace {
@@ -295,9 +295,9 @@ uint32_t MoreFiles(const Recording& recording) {
 
 std::string MoreFileName(const Recording& recording, const std::string& output, uint32_t number) {
   if (!recording.triggers.empty()) {
-    return stream::PartName(output, "trigger-" + std::to_string(number + 1));
+    return PartName(output, "trigger-" + std::to_string(number + 1));
   }
-  return stream::PartName(output, std::to_string(number + 2));
+  return PartName(output, std::to_string(number + 2));
 }
 
 uint64_t CounterPeriodNs(const Recording& recording) {

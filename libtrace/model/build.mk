@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 TRACE_BUILDER := $(wildcard tests/golden/trace_builder*.cc)
-LIB_SRCS += $(call folder-srcs,libtrace/model)
+LIB_SRCS += $(call tree-srcs,libtrace/model)
 $(eval $(call unit-test,model,libtrace/model,$(TRACE_BUILDER)))

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <set>
 
+#include "libtrace/base/byte_order_mark.h"
 #include "libtrace/provider/parser.h"
-#include "libtrace/stream/byte_order_mark.h"
 
 namespace acceltrace::provider {
 
@@ -317,7 +317,7 @@ const char* RoleName(Role role) {
 }
 
 Result<Provider> Parse(std::string_view text, const std::string& file) {
-  return Parser(file).Run(stream::WithoutMark(text));
+  return Parser(file).Run(WithoutMark(text));
 }
 
 Result<Provider> ReadProvider(const std::string& file) {

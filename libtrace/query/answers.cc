@@ -5,17 +5,17 @@
 #include <memory>
 #include <utility>
 
-#include "libtrace/analysis/activity.h"
-#include "libtrace/analysis/calls.h"
-#include "libtrace/analysis/clock_quality.h"
-#include "libtrace/analysis/command_answers.h"
-#include "libtrace/analysis/latency.h"
-#include "libtrace/analysis/losses.h"
-#include "libtrace/analysis/ops.h"
-#include "libtrace/analysis/ranges.h"
-#include "libtrace/analysis/transfers.h"
-#include "libtrace/analysis/unknown.h"
-#include "libtrace/analysis/utilisation.h"
+#include "libtrace/analysis/checks/clock_quality.h"
+#include "libtrace/analysis/checks/losses.h"
+#include "libtrace/analysis/rows/unknown.h"
+#include "libtrace/analysis/usage/activity.h"
+#include "libtrace/analysis/usage/calls.h"
+#include "libtrace/analysis/usage/command_answers.h"
+#include "libtrace/analysis/usage/latency.h"
+#include "libtrace/analysis/usage/ops.h"
+#include "libtrace/analysis/usage/ranges.h"
+#include "libtrace/analysis/usage/transfers.h"
+#include "libtrace/analysis/usage/utilisation.h"
 #include "libtrace/query/gap_rows.h"
 #include "libtrace/query/table_builder.h"
 
@@ -186,7 +186,7 @@ PlainTable Calls(const model::Model& model) {
       .Done();
 }
 
-// Stages of some jobs at a time: those of all jobs would be larger than the trace.
+// Stages of some jobs at a time: those of all would be larger than the trace.
 class StageRows {
  public:
   explicit StageRows(const model::Model& model)
@@ -213,7 +213,7 @@ class StageRows {
   std::vector<analysis::JobStages> stages_;
 };
 
-// One row per job with the length of each stage, or NULL if an end of it was not seen.
+// One row per job with the length of each stage, or NULL if an end was not seen.
 PlainTable Stages(const model::Model& model) {
   using analysis::JobStages;
   const auto rows = std::make_shared<StageRows>(model);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libtrace/analysis/activity.h"
+#include "libtrace/analysis/usage/activity.h"
 #include "libtrace/query/tables.h"
 
 namespace acceltrace::query {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "libtrace/analysis/durations.h"
-#include "libtrace/model/model.h"
+#include "libtrace/analysis/rows/durations.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::query {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/model/partial.h"
+#include "libtrace/model/part/partial.h"
 #include "libtrace/query/needs.h"
 #include "libtrace/query/sql.h"
-#include "libtrace/stream/index.h"
-#include "libtrace/stream/pack_trace.h"
-#include "libtrace/stream/reader.h"
+#include "libtrace/stream/file/index.h"
+#include "libtrace/stream/file/pack_trace.h"
+#include "libtrace/stream/file/reader.h"
 #include "tests/catch.h"
 #include "tests/golden/temporary_file.h"
 #include "tests/golden/trace_builder.h"

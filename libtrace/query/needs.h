@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libtrace/model/wanted.h"
+#include "libtrace/model/tables/wanted.h"
 #include "libtrace/query/sql.h"
 
 namespace acceltrace::query {

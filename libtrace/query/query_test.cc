@@ -441,7 +441,7 @@ int64_t NumberOf(sqlite3* db, const std::string& sql) {
 }
 
 Status WriteTo(const model::Model& model, const std::string& path) {
-  auto output = stream::Output::Create(path);
+  auto output = Output::Create(path);
   return output.ok() ? WriteSqliteFile(model, &*output) : output.status();
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::query {
 

@@ -21,9 +21,9 @@
 #include <variant>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/base/result.h"
+#include "libtrace/model/tables/model.h"
 #include "libtrace/query/tables.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::query {
 

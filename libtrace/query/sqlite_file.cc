@@ -109,7 +109,7 @@ class File {
 
 }  // namespace
 
-Status WriteSqliteFile(const model::Model& model, stream::Output* output) {
+Status WriteSqliteFile(const model::Model& model, Output* output) {
   if (!output->is_file()) {
     return Status::Error(fmt::format(
         "{} is no ordinary file: SQLite needs one, choose another place", output->name()));

@@ -4,14 +4,14 @@
 #ifndef LIBTRACE_QUERY_SQLITE_FILE_H_
 #define LIBTRACE_QUERY_SQLITE_FILE_H_
 
-#include "libtrace/model/model.h"
-#include "libtrace/stream/output.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/output.h"
+#include "libtrace/base/result.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::query {
 
 // output: must be a file that is not a stream. It gets its name if all succeeds.
-Status WriteSqliteFile(const model::Model& model, stream::Output* output);
+Status WriteSqliteFile(const model::Model& model, Output* output);
 
 }  // namespace acceltrace::query
 

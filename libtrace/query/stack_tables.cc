@@ -3,7 +3,7 @@
 // Stacks of API calls, as tables. Frames are only symbolised when a name is read.
 #include <algorithm>
 
-#include "libtrace/analysis/call_sites.h"
+#include "libtrace/analysis/usage/call_sites.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {

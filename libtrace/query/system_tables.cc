@@ -3,8 +3,8 @@
 // What the host's kernel reports, as tables.
 #include <map>
 
-#include "libtrace/analysis/thread_states.h"
-#include "libtrace/model/container.h"
+#include "libtrace/analysis/rows/thread_states.h"
+#include "libtrace/model/tables/container.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {

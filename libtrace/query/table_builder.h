@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/analysis/unknown.h"
+#include "libtrace/analysis/rows/unknown.h"
 #include "libtrace/query/tables.h"
 
 namespace acceltrace::query {

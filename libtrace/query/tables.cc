@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "libtrace/analysis/command_cursor.h"
+#include "libtrace/analysis/rows/command_cursor.h"
 #include "libtrace/query/table_builder.h"
 
 namespace acceltrace::query {

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::query {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::symbols {
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "libtrace/stream/utf8.h"
+#include "libtrace/base/utf8.h"
 #include "libtrace/symbols/demangle.h"
 
 namespace acceltrace::symbols {
@@ -104,7 +104,7 @@ std::string FrameNames::Name(const std::string& object, const std::string& build
   if (address) {
     for (const auto* symbols : {found.debug.get(), found.program.get()}) {
       const std::string name = symbols == nullptr ? "" : symbols->FunctionAt(*address);
-      if (!name.empty() && stream::IsUtf8(name)) return Demangle(name);
+      if (!name.empty() && IsUtf8(name)) return Demangle(name);
     }
   }
   std::string file = object.substr(object.rfind('/') + 1);

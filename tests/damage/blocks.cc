@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/stream/batches.h"
-#include "libtrace/stream/block.h"
-#include "libtrace/stream/block_writer.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/packed.h"
-#include "libtrace/stream/test_batches.h"
+#include "libtrace/stream/columns/batches.h"
+#include "libtrace/stream/columns/block.h"
+#include "libtrace/stream/columns/block_writer.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/columns/packed.h"
+#include "libtrace/stream/file/test_batches.h"
 
 namespace acceltrace::test {
 namespace {

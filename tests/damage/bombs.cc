@@ -19,9 +19,9 @@
 #include <string>
 
 #include "libtrace/cli/allocator.h"
-#include "libtrace/stream/batches.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/validate.h"
+#include "libtrace/stream/columns/batches.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/columns/validate.h"
 #include "tests/damage/mutator.h"
 #include "tests/damage/whole_way.h"
 #include "tests/golden/trace_builder.h"

@@ -7,17 +7,17 @@ $(eval $(call program,$(BUILD)/test/tap-damage,tests/damage/damage.cc $(DAMAGE_S
 $(eval $(call program,$(BUILD)/test/tap-verify-ways,tests/damage/verify_ways.cc tests/damage/random_trace.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/tap-bombs,tests/damage/bombs.cc tests/damage/whole_way.cc libtrace/cli/allocator.cc $(DAMAGE_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf -ljemalloc,$(BUILD)/lib/libacceltrace.so))
 $(eval $(call program,$(BUILD)/test/decode-rate,tests/damage/decode_rate.cc $(MUTATOR_SRCS),-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
-$(eval $(call program,$(BUILD)/test/load-trace,libtrace/model/load_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
+$(eval $(call program,$(BUILD)/test/load-trace,libtrace/model/load/load_bench.cc,-L$(BUILD)/lib -lacceltrace -lprotobuf,$(BUILD)/lib/libacceltrace.so))
 TESTS += $(BUILD)/test/decode-rate $(BUILD)/test/load-trace
 TESTS += $(BUILD)/test/tap-damage $(BUILD)/test/tap-bombs $(BUILD)/test/tap-verify-ways
 $(eval $(call fuzzer,trace,tests/damage/trace_fuzz.cc tests/damage/random_trace.cc tests/damage/whole_way.cc $(MUTATOR_SRCS) $(BUILDER_SRCS) $(filter libtrace/%,$(LIB_SRCS)),$(LIB_LIBS)))
-$(BUILD)/fuzz/trace: $(OBJ)/fuzz/gen/libtrace/view/perfetto.pb.o
-$(OBJ)/fuzz/libtrace/view/page_head.o: $(BUILD)/gen/libtrace/view/page.inc
-$(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/view/*.cc)): | $(BUILD)/gen/libtrace/view/perfetto.pb.h
+$(BUILD)/fuzz/trace: $(OBJ)/fuzz/gen/libtrace/view/timeline/perfetto.pb.o
+$(OBJ)/fuzz/libtrace/view/html/page_head.o: $(BUILD)/gen/libtrace/view/html/page.inc
+$(patsubst %.cc,$(OBJ)/fuzz/%.o,$(call tree-srcs,libtrace/view)): | $(BUILD)/gen/libtrace/view/timeline/perfetto.pb.h
 
 # 200,000 mutants take minutes. Tracing comparisons is useless for doubles, times and sums.
-FUZZ_FAST := $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard libtrace/clock/*.cc libtrace/model/*.cc \
-  libtrace/analysis/*.cc libtrace/view/*.cc tests/damage/*.cc tests/golden/*.cc) libtrace/stream/block.cc)
+FUZZ_FAST := $(patsubst %.cc,$(OBJ)/fuzz/%.o,$(wildcard $(addsuffix .cc,libtrace/clock/* libtrace/model/*/* \
+  libtrace/analysis/*/* libtrace/view/*/* tests/damage/* tests/golden/*)) libtrace/stream/columns/block.cc)
 FUZZ_FAST_OPT ?= -O2
 $(FUZZ_FAST): FUZZ_FLAGS += $(FUZZ_FAST_OPT) -fno-sanitize-coverage=trace-cmp
 # Parsing and printing of protobuf itself is checked, but its coverage is not of interest.

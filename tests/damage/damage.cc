@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/stream/columns/columns.h"
 #include "tests/damage/mutator.h"
 #include "tests/damage/recordings.h"
 

@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/stream/block.h"
-#include "libtrace/stream/block_columns.h"
-#include "libtrace/stream/block_writer.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/pack.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/table_rows.h"
-#include "libtrace/stream/test_batches.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/stream/bytes/pack.h"
+#include "libtrace/stream/columns/block.h"
+#include "libtrace/stream/columns/block_columns.h"
+#include "libtrace/stream/columns/block_writer.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/columns/table_rows.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
+#include "libtrace/stream/file/writer.h"
 #include "tests/damage/blocks.h"
 
 namespace {

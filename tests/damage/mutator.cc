@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "libtrace/stream/batches.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/crc32c.h"
-#include "libtrace/stream/framing.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/base/crc32c.h"
+#include "libtrace/stream/bytes/framing.h"
+#include "libtrace/stream/columns/batches.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/writer.h"
 #include "tests/damage/blocks.h"
 
 namespace acceltrace::test {
@@ -264,7 +264,7 @@ std::string Encode(std::vector<Packet> packets, Footer footer, bool keep_numbers
     packet.clear_crc32c();
     std::string summed = packet.SerializeAsString();
     if (summed.size() + stream::kTrailerBytes > stream::kMaxPacketBytes) continue;
-    const uint32_t crc = stream::Crc32c(summed);
+    const uint32_t crc = Crc32c(summed);
     bytes.push_back(stream::kPacketTag);
     stream::AppendVarint(summed.size() + stream::kTrailerBytes, &bytes);
     bytes.append(summed).append(stream::kCrcTag);

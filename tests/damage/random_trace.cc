@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "libtrace/stream/batches.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/batches.h"
+#include "libtrace/stream/columns/columns.h"
 #include "tests/damage/blocks.h"
 #include "tests/golden/trace_builder.h"
 

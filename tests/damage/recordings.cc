@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 #include "tests/damage/mutator.h"
 #include "tests/golden/trace_builder.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/breakdown.h"
+#include "libtrace/analysis/usage/breakdown.h"
 
 namespace acceltrace::test {
 

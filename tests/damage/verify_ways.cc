@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/model/model.h"
-#include "libtrace/view/json.h"
-#include "libtrace/view/text.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/model/tables/model.h"
+#include "libtrace/view/json/json.h"
+#include "libtrace/view/text/text.h"
 #include "tests/damage/mutator.h"
 #include "tests/damage/random_trace.h"
 #include "tests/damage/recordings.h"

@@ -6,21 +6,21 @@
 #include <optional>
 #include <string>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/analysis/stretches.h"
-#include "libtrace/analysis/summary.h"
-#include "libtrace/model/wanted.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/analysis/report/stretches.h"
+#include "libtrace/analysis/report/summary.h"
+#include "libtrace/base/output.h"
+#include "libtrace/model/tables/wanted.h"
 #include "libtrace/query/sqlite_file.h"
 #include "libtrace/query/tables.h"
-#include "libtrace/stream/output.h"
-#include "libtrace/view/chrome.h"
-#include "libtrace/view/csv.h"
-#include "libtrace/view/export.h"
-#include "libtrace/view/html.h"
-#include "libtrace/view/json.h"
-#include "libtrace/view/stretches.h"
-#include "libtrace/view/summary.h"
-#include "libtrace/view/text.h"
+#include "libtrace/view/common/csv.h"
+#include "libtrace/view/common/export.h"
+#include "libtrace/view/html/html.h"
+#include "libtrace/view/json/json.h"
+#include "libtrace/view/text/stretches.h"
+#include "libtrace/view/text/summary.h"
+#include "libtrace/view/text/text.h"
+#include "libtrace/view/timeline/chrome.h"
 #include "tests/golden/temporary_file.h"
 
 namespace acceltrace::test {
@@ -103,7 +103,7 @@ std::optional<std::string> ReadWhole(std::string_view bytes) {
   (void)view::ExportPerfetto(**model, nowhere);
   (void)view::ExportChrome(**model, nowhere);
   const TemporaryFile file("");
-  if (auto output = stream::Output::Create(file.path()); output.ok()) {
+  if (auto output = Output::Create(file.path()); output.ok()) {
     (void)query::WriteSqliteFile(**model, &output.value());
   }
   return verified;

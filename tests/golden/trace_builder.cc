@@ -5,9 +5,9 @@
 #include <cassert>
 #include <cmath>
 
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/writer.h"
 
 namespace acceltrace::test {
 

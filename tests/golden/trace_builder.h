@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/model/tables/model.h"
 #include "libtrace/proto/trace.pb.h"
 
 namespace acceltrace::test {

@@ -3,7 +3,7 @@
 // TraceBuilder, second part: writes everything that was added as packets.
 #include <algorithm>
 
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 #include "tests/golden/trace_builder.h"
 
 namespace acceltrace::test {

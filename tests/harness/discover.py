@@ -46,6 +46,7 @@ def scripts():
 
 def corpus(name):
     """The folders of a fuzzer's seeds: corpus/NAME or corpus next to its source."""
+    name = name.replace("-", "_")
     for source in glob.glob(f"{REPO}/*/**/{name}_fuzz.c*", recursive=True):
         beside = os.path.join(os.path.dirname(source), "corpus")
         for folder in (os.path.join(beside, name), beside):

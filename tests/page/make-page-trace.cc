@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/writer.h"
 #include "tests/golden/trace_builder.h"
 #include "tests/golden/trace_builder_split.h"
 

@@ -4,8 +4,8 @@
 both.
 
 The schema itself is not included: published-fields.txt has its definition of each field that
-libtrace/view/perfetto.proto declares. PERFETTO_PROTO=DIR also compares with the schema: DIR is a
-checkout of Perfetto, or contains its perfetto_trace.proto.
+libtrace/view/timeline/perfetto.proto declares. PERFETTO_PROTO=DIR also compares with the schema:
+DIR is a checkout of Perfetto, or contains its perfetto_trace.proto.
 """
 
 import importlib.machinery
@@ -30,7 +30,7 @@ validator = importlib.util.module_from_spec(importlib.util.spec_from_loader("val
 loader.exec_module(validator)
 collect, fields, one, text = validator.collect, validator.fields, validator.one, validator.text
 
-OURS = "libtrace/view/perfetto.proto"
+OURS = "libtrace/view/timeline/perfetto.proto"
 TYPES = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 6: "fixed64", 7: "fixed32",
          8: "bool", 9: "string", 12: "bytes", 13: "uint32", 15: "sfixed32", 16: "sfixed64",
          17: "sint32", 18: "sint64"}

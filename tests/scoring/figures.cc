@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "libtrace/analysis/names.h"
+#include "libtrace/analysis/rows/names.h"
 #include "tests/scoring/true_breakdown.h"
 
 namespace acceltrace::scoring {

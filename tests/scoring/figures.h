@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/model/tables/model.h"
 
 namespace acceltrace::scoring {
 

@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/view/json.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/view/json/json.h"
 #include "tests/catch.h"
 #include "tests/golden/trace_builder.h"
 

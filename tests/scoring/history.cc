@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libtrace/model/partial.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/model/part/partial.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/writer.h"
 #include "tests/scoring/history_machine.h"
 #include "tests/scoring/history_random.h"
 

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "libtrace/model/model.h"
+#include "libtrace/model/tables/model.h"
 #include "libtrace/proto/trace.pb.h"
 
 namespace acceltrace::scoring {

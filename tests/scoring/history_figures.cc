@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/scoring/history_figures.h"
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/view/json.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/view/json/json.h"
 
 namespace acceltrace::scoring {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 #include "tests/scoring/history_machine.h"
 #include "tests/scoring/history_random.h"
 

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <map>
 
-#include "libtrace/analysis/report.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/test_batches.h"
-#include "libtrace/view/json.h"
+#include "libtrace/analysis/report/report.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
+#include "libtrace/view/json/json.h"
 #include "tests/scoring/figures.h"
 #include "tests/scoring/truth.h"
 

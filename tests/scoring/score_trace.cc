@@ -10,11 +10,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "libtrace/model/model.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/reader.h"
-#include "libtrace/stream/test_batches.h"
-#include "libtrace/stream/writer.h"
+#include "libtrace/model/tables/model.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/reader.h"
+#include "libtrace/stream/file/test_batches.h"
+#include "libtrace/stream/file/writer.h"
 #include "tests/scoring/score.h"
 #include "tests/scoring/truth.h"
 

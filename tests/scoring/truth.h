@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/clock/estimator.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::scoring {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/ring/format.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/sources/common/device.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

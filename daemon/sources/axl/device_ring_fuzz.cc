@@ -16,10 +16,10 @@
 #include "daemon/sources/axl/record_intake.h"
 #include "daemon/sources/axl/ring_reader.h"
 #include "kmod/uapi/axl_counters.h"
-#include "libtrace/stream/block.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/test_batches.h"
-#include "libtrace/stream/validate.h"
+#include "libtrace/stream/columns/block.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/columns/validate.h"
+#include "libtrace/stream/file/test_batches.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "daemon/sources/axl/ring_reader.h"
 #include "daemon/sources/common/host_rows.h"
 #include "daemon/sources/common/source.h"
-#include "libtrace/stream/block_writer.h"
+#include "libtrace/stream/columns/block_writer.h"
 
 namespace acceltrace::daemon {
 

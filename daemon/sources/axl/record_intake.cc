@@ -6,7 +6,7 @@
 
 #include "daemon/base/give_way.h"
 #include "daemon/sources/common/device.h"
-#include "libtrace/stream/lanes.h"
+#include "libtrace/stream/bytes/lanes.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -17,7 +17,7 @@
 #include "daemon/sources/axl/transpose.h"
 #include "kmod/uapi/axl_hw.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/block_writer.h"
+#include "libtrace/stream/columns/block_writer.h"
 
 namespace acceltrace::daemon {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "libtrace/stream/lanes.h"
+#include "libtrace/stream/bytes/lanes.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kmod/uapi/axl.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

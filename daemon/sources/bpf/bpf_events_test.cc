@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "daemon/testing/collecting.h"
-#include "libtrace/stream/block.h"
-#include "libtrace/stream/columns.h"
-#include "libtrace/stream/test_batches.h"
+#include "libtrace/stream/columns/block.h"
+#include "libtrace/stream/columns/columns.h"
+#include "libtrace/stream/file/test_batches.h"
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {

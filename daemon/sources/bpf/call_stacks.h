@@ -19,7 +19,7 @@
 #include "daemon/bpf/records.h"
 #include "daemon/sources/bpf/process_maps.h"
 #include "daemon/sources/common/source.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 

@@ -13,7 +13,7 @@
 
 #include "daemon/base/unique_fd.h"
 #include "daemon/sources/bpf/bpf_options.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 struct tracer_bpf;
 

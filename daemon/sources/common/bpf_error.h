@@ -11,7 +11,7 @@
 #include <string>
 
 #include "daemon/base/permission.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

@@ -10,7 +10,7 @@
 
 #include "daemon/bpf/records.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/block_writer.h"
+#include "libtrace/stream/columns/block_writer.h"
 
 namespace acceltrace::daemon {
 

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "libtrace/base/result.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

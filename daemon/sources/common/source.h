@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/sources/common/events.h"
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::daemon {
 

@@ -10,8 +10,8 @@
 
 #include "daemon/base/unique_fd.h"
 #include "daemon/sources/system/system_readers.h"
+#include "libtrace/base/result.h"
 #include "libtrace/provider/machine.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

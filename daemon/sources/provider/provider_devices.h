@@ -12,9 +12,9 @@
 #include "daemon/sources/provider/provider_counters.h"
 #include "daemon/sources/provider/provider_events.h"
 #include "daemon/sources/provider/provider_functions.h"
+#include "libtrace/base/result.h"
 #include "libtrace/proto/trace.pb.h"
 #include "libtrace/provider/offer.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

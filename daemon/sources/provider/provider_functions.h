@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "daemon/bpf/records.h"
+#include "libtrace/base/result.h"
 #include "libtrace/provider/machine.h"
 #include "libtrace/provider/provider.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::daemon {
 

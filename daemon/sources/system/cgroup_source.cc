@@ -8,7 +8,7 @@
 #include "daemon/bpf/records.h"
 #include "daemon/sources/common/clock_watch.h"
 #include "daemon/sources/system/system_readers.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -20,7 +20,7 @@
 #include "daemon/sources/common/bpf_misses.h"
 #include "daemon/sources/common/processes.h"
 #include "daemon/sources/system/system_readers.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "daemon/bpf/sched_records.h"
 #include "libtrace/proto/trace.pb.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 

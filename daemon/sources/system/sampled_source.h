@@ -13,7 +13,7 @@
 
 #include "daemon/sources/common/source.h"
 #include "daemon/sources/system/system_readers.h"
-#include "libtrace/stream/columns.h"
+#include "libtrace/stream/columns/columns.h"
 
 namespace acceltrace::daemon {
 

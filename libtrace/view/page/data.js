@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page's data of the trace. The columns of a table are decoded when they are first used;
-// view/page_columns.h describes their format.
+// view/common/page_columns.h describes their format.
 
 function bytesOf(base64) {
   const binary = atob(base64);

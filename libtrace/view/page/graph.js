@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dependency graph around an event: what it waited for and what waited for it
-// (view/page_graph.h). It follows the chain of those that were waited for last; the other nodes
-// nearest to each of these are added as leaves.
+// (view/html/page_graph.h). It follows the chain of those that were waited for last; the other
+// nodes nearest to each of these are added as leaves.
 
 import {data, tables, whenRowsChange} from './data.js';
 import {eventOnPath, nameOf} from './events.js';

@@ -16,7 +16,7 @@ let at = -1;
 let wanted = '', asked = Promise.resolve();
 
 // Returns a function that tests whether a lower-case name contains the text. [A-B] in the text also
-// matches any number from A to B, as the report folds names (analysis/names.h).
+// matches any number from A to B, as the report folds names (analysis/rows/names.h).
 function matcher(text) {
   const parts = text.split(/\[(\d+)-(\d+)\]/);
   if (parts.length === 1) return (name) => name.includes(text);

@@ -20,7 +20,7 @@ export function shortened(name, most) {
 
 const SCALES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-// A bound of more than three years has no information: analysis/unknown.h.
+// A bound of more than three years has no information: analysis/rows/unknown.h.
 const UNKNOWN_NS = 1e17;
 export const isKnown = (ns) => Number.isFinite(ns) && Math.abs(ns) < UNKNOWN_NS;
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::workloads {
 

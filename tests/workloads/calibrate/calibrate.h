@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::workloads {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "libtrace/base/result.h"
 #include "libtrace/runtime/axl.h"
-#include "libtrace/stream/result.h"
 
 namespace acceltrace::workloads {
 

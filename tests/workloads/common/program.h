@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::workloads {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::workloads {
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 #include "tests/workloads/common/axl_cc.h"
 
 namespace acceltrace::workloads {

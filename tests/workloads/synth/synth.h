@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 #include "tests/workloads/common/region.h"
 
 namespace acceltrace::workloads {

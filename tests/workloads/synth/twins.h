@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 #include "tests/workloads/common/region.h"
 
 namespace acceltrace::workloads {

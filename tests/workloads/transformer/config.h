@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 
 namespace acceltrace::workloads {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/stream/result.h"
+#include "libtrace/base/result.h"
 #include "tests/workloads/common/axl_cc.h"
 #include "tests/workloads/common/region.h"
 #include "tests/workloads/transformer/config.h"

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All analyses at once, for the views.
+#ifndef LIBTRACE_ANALYSIS_REPORT_REPORT_H_
+#define LIBTRACE_ANALYSIS_REPORT_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libtrace/analysis/checks/causality.h"
+#include "libtrace/analysis/checks/clock_quality.h"
+#include "libtrace/analysis/checks/conservation.h"
+#include "libtrace/analysis/checks/losses.h"
+#include "libtrace/analysis/report/advice.h"
+#include "libtrace/analysis/report/limiter.h"
+#include "libtrace/analysis/report/part_limits.h"
+#include "libtrace/analysis/report/verdict.h"
+#include "libtrace/analysis/usage/breakdown.h"
+#include "libtrace/analysis/usage/call_sites.h"
+#include "libtrace/analysis/usage/calls.h"
+#include "libtrace/analysis/usage/latency.h"
+#include "libtrace/analysis/usage/memory.h"
+#include "libtrace/analysis/usage/ops.h"
+#include "libtrace/analysis/usage/phases.h"
+#include "libtrace/analysis/usage/ranges.h"
+#include "libtrace/analysis/usage/roofline.h"
+#include "libtrace/analysis/usage/slow_ranges.h"
+#include "libtrace/analysis/usage/system.h"
+#include "libtrace/analysis/usage/transfers.h"
+#include "libtrace/analysis/usage/utilisation.h"
+#include "libtrace/analysis/whatif/overhead.h"
+
+namespace acceltrace::analysis {
+
+// The number of things in the trace.
+struct Counts {
+  uint64_t api_calls = 0, api_failed = 0, api_open = 0;
+  uint64_t ranges = 0, marks = 0, host_events = 0;
+  uint64_t jobs = 0, jobs_failed = 0, commands = 0, commands_failed = 0;
+  uint64_t counter_samples = 0, clock_samples = 0, device_events = 0;
+};
+Counts ComputeCounts(const model::Model& model);
+
+struct Report {
+  const model::Model* model = nullptr;  // must outlive the report
+  Counts counts;
+  Breakdown breakdown;
+  std::vector<DeviceUse> utilisation;
+  Latency latency;
+  SystemUse system;
+  std::vector<DeviceTransfers> transfers;
+  std::vector<DeviceMemory> memory;
+  std::vector<CallUse> calls;
+  CallSites call_sites;                        // if the trace has stacks
+  std::vector<OpUse> ops, op_groups;           // by name, and with running numbers folded
+  std::vector<RangeUse> ranges, range_groups;  // likewise
+  std::vector<SlowRanges> slow_ranges;
+  Phases phases;                         // found from the jobs
+  std::vector<DeviceRoofline> roofline;  // with the device's own figures, see UseCeilings()
+  std::vector<ClockQuality> clocks;
+  std::vector<ClockEdge> clock_edges;
+  Causality causality;
+  std::vector<uint64_t> overlaps;  // DeviceUse::overlapping_commands of each device
+  Losses losses;
+  std::vector<Law> laws;
+  Overhead overhead;
+  Verdict verdict;
+  PartLimits part_limits;  // empty if `limiter` is
+  Limiter limiter;
+  std::vector<Advice> advice;  // sorted by gain
+};
+
+// `laws` are those of the whole trace if the model is a part of it (model/select.h); otherwise they
+// are computed. Without predictions, which take most of the time, `limiter` and `advice` stay
+// empty.
+enum class Predictions { kAll, kNone };
+Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
+                     Predictions predictions = Predictions::kAll);
+// The following functions compute only parts of a report, for views that need no more. The other
+// parts stay empty.
+//
+// This one computes what FindProblems() examines, and the counts.
+Report ComputeChecks(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// Does the same, but without the widths of clock bounds. A model loaded with
+// LoadOptions::checks_only is sufficient.
+Report ComputeVerification(const model::Model& model);
+// Computes what ComputeChecks() does, the breakdown, the overhead and the verdict.
+Report ComputeJudgement(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// Computes these and the advice, for view::TextAnswer().
+Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// Computes these and the run's limiter.
+Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws = nullptr);
+// Computes the roofline again with measured ceilings.
+void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report);
+
+// A problem of a trace.
+struct Finding {
+  std::string kind;  // stable: damage, rows, order, law, loss, clock
+  std::string text;
+};
+
+// Returns what `verify` reports, sorted by kind.
+std::vector<Finding> FindProblems(const Report& report);
+// Returns only what shows that rows are missing: damage, rows, loss. Needs nothing but the losses.
+std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses);
+
+}  // namespace acceltrace::analysis
+
+#endif  // LIBTRACE_ANALYSIS_REPORT_REPORT_H_
