@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libtrace/analysis/checks/overlaps.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
 
-#include "libtrace/analysis/checks/law_pass.h"
 #include "libtrace/analysis/rows/cursor.h"
 #include "libtrace/analysis/rows/durations.h"
 #include "libtrace/analysis/rows/row_loops.h"
-#include "libtrace/analysis/usage/utilisation.h"
 
 namespace acceltrace::analysis {
 namespace {
 
 // Computes the overlaps of UnitSum for all units at once. The commands of each unit come in order
 // of their starts.
-class Overlaps : public OverlapSum, public CommandLaw {
+class UnitOverlaps : public OverlapSum, public CommandLaw {
  public:
-  explicit Overlaps(LawPass* pass) : model_(pass->model()), commands_(model_.commands) {
+  explicit UnitOverlaps(LawPass* pass) : model_(pass->model()), commands_(model_.commands) {
     reference_.resize(model_.devices.size());
     for (const model::Device& device : model_.devices) {
       units_.emplace_back(static_cast<size_t>(device.about.units_size()));
@@ -186,6 +186,8 @@ class Overlaps : public OverlapSum, public CommandLaw {
 
 }  // namespace
 
-std::unique_ptr<OverlapSum> SumOverlaps(LawPass* pass) { return std::make_unique<Overlaps>(pass); }
+std::unique_ptr<OverlapSum> SumOverlaps(LawPass* pass) {
+  return std::make_unique<UnitOverlaps>(pass);
+}
 
 }  // namespace acceltrace::analysis

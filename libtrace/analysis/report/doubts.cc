@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "libtrace/analysis/report/report.h"
+#include "libtrace/analysis/checks/findings.h"
 #include "libtrace/analysis/rows/cursor.h"
 
 namespace acceltrace::analysis {
@@ -91,7 +91,7 @@ constexpr char kTimeCaveat[] = "time";
 
 class Finder {
  public:
-  explicit Finder(const Report& report) : report_(report), model_(*report.model) {}
+  explicit Finder(const Evidence& evidence) : evidence_(evidence), model_(*evidence.model) {}
 
   Doubts Run() {
     FromFindings();
@@ -113,7 +113,7 @@ class Finder {
   // Adds a caveat for each kind of finding of verify.
   void FromFindings() {
     std::vector<std::pair<std::string, std::pair<std::string, size_t>>> kinds;
-    for (const Finding& finding : FindProblems(report_)) {
+    for (const Finding& finding : FindProblems(evidence_)) {
       auto known = kinds.begin();
       while (known != kinds.end() && known->first != finding.kind) ++known;
       if (known == kinds.end()) {
@@ -141,16 +141,16 @@ class Finder {
   }
 
   void FromHops() {
-    for (const HopUse& hop : report_.losses.hops) {
+    for (const HopUse& hop : evidence_.losses.hops) {
       if (hop.lost + hop.bad > 0) doubts_.unplaced |= RowsOfHop(hop.name);
     }
-    for (const LossSpan& span : report_.losses.spans) doubts_.unplaced |= RowsOfHop(span.hop);
-    if (report_.losses.more_spans > 0) doubts_.unplaced |= kAllRows;
+    for (const LossSpan& span : evidence_.losses.spans) doubts_.unplaced |= RowsOfHop(span.hop);
+    if (evidence_.losses.more_spans > 0) doubts_.unplaced |= kAllRows;
   }
 
   // In this case nothing is missing, but the run would have been different without the recording.
   void FromHostWaits() {
-    for (const HopUse& hop : report_.losses.hops) {
+    for (const HopUse& hop : evidence_.losses.hops) {
       if (hop.name != "host-file-waits" || hop.in == 0) continue;
       Add(kTimeCaveat,
           fmt::format("the guest waited {} time{} for files of its host, so that its time was not "
@@ -298,7 +298,7 @@ class Finder {
     }
   }
 
-  const Report& report_;
+  const Evidence& evidence_;
   const model::Model& model_;
   Doubts doubts_;
   uint32_t absent_ = 0;  // kinds of rows for which no source was recorded
@@ -329,11 +329,11 @@ const Caveat* DisturbedTime(const Verdict& verdict) {
   return nullptr;
 }
 
-Doubts FindDoubts(const Report& report) { return Finder(report).Run(); }
+Doubts FindDoubts(const Evidence& evidence) { return Finder(evidence).Run(); }
 
-bool BoundClasses(const Report& report, const Doubts& doubts,
+bool BoundClasses(const Evidence& evidence, const Doubts& doubts,
                   std::array<Span, kNumClasses>* possible) {
-  const Breakdown& breakdown = report.breakdown;
+  const Breakdown& breakdown = evidence.breakdown;
   *possible = breakdown.time;
   if (doubts.none()) return true;
   if (doubts.contradiction) return false;
@@ -344,9 +344,9 @@ bool BoundClasses(const Report& report, const Doubts& doubts,
   };
   // Time outside of the visible run: a longer run may have any class there, but if only calls are
   // missing, these are the only addition.
-  const int64_t start_ns = report.model->info.start_ns(),
-                stop_ns = report.model->accounts.stop_ns();
-  const bool known = report.model->has_info && report.model->has_accounts &&
+  const int64_t start_ns = evidence.model->info.start_ns(),
+                stop_ns = evidence.model->accounts.stop_ns();
+  const bool known = evidence.model->has_info && evidence.model->has_accounts &&
                      start_ns <= breakdown.begin_ns && breakdown.end_ns <= stop_ns;
   if (!known) return false;
   if (doubts.unplaced & ~kCallRows) {

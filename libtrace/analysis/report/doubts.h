@@ -45,10 +45,10 @@ struct Doubts {
 // there is none.
 const Caveat* DisturbedTime(const Verdict& verdict);
 
-Doubts FindDoubts(const Report& report);
+Doubts FindDoubts(const Evidence& evidence);
 
 // Computes the least and the greatest time of each class. Returns false if it cannot be bounded.
-bool BoundClasses(const Report& report, const Doubts& doubts,
+bool BoundClasses(const Evidence& evidence, const Doubts& doubts,
                   std::array<Span, kNumClasses>* possible);
 
 }  // namespace acceltrace::analysis

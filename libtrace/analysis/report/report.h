@@ -4,19 +4,14 @@
 #ifndef LIBTRACE_ANALYSIS_REPORT_REPORT_H_
 #define LIBTRACE_ANALYSIS_REPORT_REPORT_H_
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
-#include "libtrace/analysis/checks/causality.h"
-#include "libtrace/analysis/checks/clock_quality.h"
-#include "libtrace/analysis/checks/conservation.h"
-#include "libtrace/analysis/checks/losses.h"
+#include "libtrace/analysis/checks/evidence.h"
+#include "libtrace/analysis/checks/findings.h"
 #include "libtrace/analysis/report/advice.h"
 #include "libtrace/analysis/report/limiter.h"
 #include "libtrace/analysis/report/part_limits.h"
 #include "libtrace/analysis/report/verdict.h"
-#include "libtrace/analysis/usage/breakdown.h"
 #include "libtrace/analysis/usage/call_sites.h"
 #include "libtrace/analysis/usage/calls.h"
 #include "libtrace/analysis/usage/latency.h"
@@ -33,19 +28,7 @@
 
 namespace acceltrace::analysis {
 
-// The number of things in the trace.
-struct Counts {
-  uint64_t api_calls = 0, api_failed = 0, api_open = 0;
-  uint64_t ranges = 0, marks = 0, host_events = 0;
-  uint64_t jobs = 0, jobs_failed = 0, commands = 0, commands_failed = 0;
-  uint64_t counter_samples = 0, clock_samples = 0, device_events = 0;
-};
-Counts ComputeCounts(const model::Model& model);
-
-struct Report {
-  const model::Model* model = nullptr;  // must outlive the report
-  Counts counts;
-  Breakdown breakdown;
+struct Report : Evidence {
   std::vector<DeviceUse> utilisation;
   Latency latency;
   SystemUse system;
@@ -58,12 +41,6 @@ struct Report {
   std::vector<SlowRanges> slow_ranges;
   Phases phases;                         // found from the jobs
   std::vector<DeviceRoofline> roofline;  // with the device's own figures, see UseCeilings()
-  std::vector<ClockQuality> clocks;
-  std::vector<ClockEdge> clock_edges;
-  Causality causality;
-  std::vector<uint64_t> overlaps;  // DeviceUse::overlapping_commands of each device
-  Losses losses;
-  std::vector<Law> laws;
   Overhead overhead;
   Verdict verdict;
   PartLimits part_limits;  // empty if `limiter` is
@@ -71,8 +48,8 @@ struct Report {
   std::vector<Advice> advice;  // sorted by gain
 };
 
-// `laws` are those of the whole trace if the model is a part of it (model/select.h); otherwise they
-// are computed. Without predictions, which take most of the time, `limiter` and `advice` stay
+// `laws` are those of the whole trace if the model is a part of it (model/part/select.h); otherwise
+// they are computed. Without predictions, which take most of the time, `limiter` and `advice` stay
 // empty.
 enum class Predictions { kAll, kNone };
 Report ComputeReport(const model::Model& model, const std::vector<Law>* laws = nullptr,
@@ -93,17 +70,6 @@ Report ComputeAnswer(const model::Model& model, const std::vector<Law>* laws = n
 Report ComputeLimits(const model::Model& model, const std::vector<Law>* laws = nullptr);
 // Computes the roofline again with measured ceilings.
 void UseCeilings(const std::vector<MeasuredCeilings>& measured, Report* report);
-
-// A problem of a trace.
-struct Finding {
-  std::string kind;  // stable: damage, rows, order, law, loss, clock
-  std::string text;
-};
-
-// Returns what `verify` reports, sorted by kind.
-std::vector<Finding> FindProblems(const Report& report);
-// Returns only what shows that rows are missing: damage, rows, loss. Needs nothing but the losses.
-std::vector<Finding> FindFaults(const model::Model& model, const Losses& losses);
 
 }  // namespace acceltrace::analysis
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "libtrace/analysis/report/doubts.h"
-#include "libtrace/analysis/report/report.h"
 #include "libtrace/analysis/rows/jobs_by_sequence.h"
 #include "libtrace/analysis/rows/off_cpu.h"
 
@@ -27,9 +26,9 @@ bool SawAllJobs(const Doubts& doubts) {
 
 // If a thread that waits for a job is ready but gets no CPU, the late wake-up is not the fault of
 // interrupts.
-std::string WhoHadTheCpu(const Report& report) {
-  const model::Model& model = *report.model;
-  const Breakdown& breakdown = report.breakdown;
+std::string WhoHadTheCpu(const Evidence& evidence) {
+  const model::Model& model = *evidence.model;
+  const Breakdown& breakdown = evidence.breakdown;
   if (breakdown.largest != kNotifying || model.system.runs.size() == 0) return "";
   const OffCpu off_cpu(model.system.runs);
   JobsBySequence by_sequence(model.jobs);
@@ -73,11 +72,11 @@ std::string CaveatsText(const std::vector<Caveat>& caveats) {
   return text;
 }
 
-Verdict ComputeVerdict(const Report& report) {
+Verdict ComputeVerdict(const Evidence& evidence) {
   using Standing = Verdict::Standing;
-  const Breakdown& breakdown = report.breakdown;
+  const Breakdown& breakdown = evidence.breakdown;
   Verdict verdict;
-  Doubts doubts = FindDoubts(report);
+  Doubts doubts = FindDoubts(evidence);
   verdict.caveats = std::move(doubts.caveats);
   verdict.outside_only = doubts.outside_only;
   verdict.possible = breakdown.time;
@@ -100,12 +99,12 @@ Verdict ComputeVerdict(const Report& report) {
     }
     return verdict;
   }
-  const bool bounded = BoundClasses(report, doubts, &verdict.possible);
+  const bool bounded = BoundClasses(evidence, doubts, &verdict.possible);
   if (doubts.none() && verdict.whole()) {
     const Caveat* disturbed = DisturbedTime(verdict);
     const bool certain = breakdown.certain && disturbed == nullptr;
     verdict.standing = certain ? Standing::kCertain : Standing::kClose;
-    verdict.text = breakdown.verdict + WhoHadTheCpu(report);
+    verdict.text = breakdown.verdict + WhoHadTheCpu(evidence);
     if (disturbed != nullptr) verdict.text += "; but " + disturbed->text;
   } else if (doubts.contradiction) {
     withhold("its times and counts cannot be trusted");

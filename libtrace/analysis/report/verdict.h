@@ -24,11 +24,9 @@
 #include <string>
 #include <vector>
 
-#include "libtrace/analysis/usage/breakdown.h"
+#include "libtrace/analysis/checks/evidence.h"
 
 namespace acceltrace::analysis {
-
-struct Report;
 
 // A reason why the trace may be incomplete.
 struct Caveat {
@@ -74,8 +72,8 @@ struct Verdict {
 };
 const char* StandingName(Verdict::Standing standing);  // stable, for JSON
 
-// The report must be complete except for its verdict.
-Verdict ComputeVerdict(const Report& report);
+// The evidence must include the breakdown.
+Verdict ComputeVerdict(const Evidence& evidence);
 
 // Returns a line with the first caveats and the number of further ones.
 std::string CaveatsText(const std::vector<Caveat>& caveats);

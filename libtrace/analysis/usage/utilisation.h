@@ -24,8 +24,6 @@
 
 namespace acceltrace::analysis {
 
-class LawPass;
-
 // Compares a unit's counters between two snapshots with its commands in between.
 struct CounterCheck {
   bool available = false;   // there are two snapshots, and the counters exist
@@ -80,14 +78,6 @@ class UtilisationSum : public CommandSum {
   virtual std::vector<DeviceUse> Finish() = 0;
 };
 std::unique_ptr<UtilisationSum> SumUtilisation(const CommandPass& pass);
-// Computes only DeviceUse::overlapping_commands of each device.
-class OverlapSum {
- public:
-  virtual ~OverlapSum() = default;
-  // Must be called after the pass has ended.
-  virtual std::vector<uint64_t> Finish() = 0;
-};
-std::unique_ptr<OverlapSum> SumOverlaps(LawPass* pass);
 
 }  // namespace acceltrace::analysis
 
