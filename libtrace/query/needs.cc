@@ -16,27 +16,16 @@ constexpr std::string_view kEventTables[] = {"api",      "ranges",   "host_event
                                              "jobs",     "commands", "device_events",
                                              "counters", "devices",  "processes"};
 
-// Columns that depend on no clock and on no other table. `op` can be read with any of them.
-constexpr std::pair<std::string_view, uint32_t> kPlainColumns[] = {
-    {"device", CommandBatch::kDeviceFieldNumber},
-    {"job", CommandBatch::kJobFieldNumber},
-    {"index", CommandBatch::kIndexFieldNumber},
-    {"context", CommandBatch::kContextFieldNumber},
-    {"queue", CommandBatch::kQueueFieldNumber},
-    {"correlation", CommandBatch::kCorrelationDeltaFieldNumber},
-    {"unit", CommandBatch::kUnitFieldNumber},
-    {"opcode", CommandBatch::kOpcodeFieldNumber},
-    {"op", CommandBatch::kTagFieldNumber},
-    {"tag", CommandBatch::kTagFieldNumber},
-    {"status", CommandBatch::kStatusFieldNumber},
-    {"limiter", CommandBatch::kLimiterFieldNumber},
-    {"work", CommandBatch::kWorkFieldNumber},
-    {"bytes", CommandBatch::kBytesFieldNumber},
-    {"memory_bytes", CommandBatch::kMemoryBytesFieldNumber},
-    {"row_hits", CommandBatch::kRowHitsFieldNumber},
-    {"row_misses", CommandBatch::kRowMissesFieldNumber},
-    {"", CommandBatch::kDeviceFieldNumber},  // its rows, for count(*)
-};
+// Returns the field of a column of commands that depends on no clock and on no other table.
+std::optional<uint32_t> PlainField(std::string_view name) {
+  if (name.empty() || name == "device") return CommandBatch::kDeviceFieldNumber;  // "": its rows
+  if (name == "op") return CommandBatch::kTagFieldNumber;
+  std::optional<uint32_t> field;
+  model::EachCommandColumn([&](const auto& column) {
+    if (column.name == name) field = column.field;
+  });
+  return field;
+}
 
 // Instants of the rows of a table that are within the row's own time.
 constexpr std::pair<std::string_view, std::string_view> kTimes[] = {
@@ -96,10 +85,8 @@ std::optional<std::vector<uint32_t>> CommandFieldsOf(const Reads& reads) {
   for (const auto& [table, columns] : reads) {
     if (table != "commands") return std::nullopt;
     for (const std::string& column : columns) {
-      const auto found = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
-                                      [&](const auto& plain) { return plain.first == column; });
-      if (found != std::end(kPlainColumns)) {
-        fields.push_back(found->second);
+      if (const auto plain = PlainField(column)) {
+        fields.push_back(*plain);
       } else if (!AddTicks(column, &fields)) {
         return std::nullopt;
       }
@@ -159,10 +146,8 @@ void WantCommands(const std::set<std::string>& columns, model::Wanted* wanted) {
     // Its name depends on the process of its job.
     wanted->api |= column == "op";
     std::vector<uint32_t> fields;
-    const auto plain = std::find_if(std::begin(kPlainColumns), std::end(kPlainColumns),
-                                    [&](const auto& one) { return one.first == column; });
-    if (plain != std::end(kPlainColumns)) {
-      fields.push_back(plain->second);
+    if (const auto plain = PlainField(column)) {
+      fields.push_back(*plain);
     } else if (!AddTicks(column, &fields)) {
       // A time on the host's clock, or a cause of stalls.
       if (!column.ends_with("_ns")) wanted->commands.reset();

@@ -262,39 +262,29 @@ PlainTable Commands(const model::Model& model) {
   const Lazy<std::shared_ptr<CommandCursor>> cursor(
       [&model] { return std::make_shared<CommandCursor>(model); });
   TableBuilder table("commands", commands.size());
-  table
-      .Text("device", Of(commands.device),
-            [device](size_t row) -> const std::string& { return device(row).about.name(); })
-      .Number("job", commands.job)
-      .Number("index", commands.index)
-      .Number("context", commands.context)
-      .Number("queue", commands.queue)
-      .Number("correlation", commands.correlation)
-      .Text("unit", Of(commands.device, commands.unit),
-            [&, device](size_t row) -> const std::string& {
-              return device(row).UnitName(commands.unit[row]);
-            })
-      .Text("opcode", Of(commands.device, commands.opcode),
-            [&, device](size_t row) -> const std::string& {
-              return device(row).OpcodeName(commands.opcode[row]);
-            })
-      .Text("op", Of(commands.op),
-            [&](size_t row) -> const std::string& { return model.strings.Get(commands.op[row]); })
-      .Number("tag", commands.tag)
-      .Text("status", Of(commands.device, commands.status),
-            [&, device](size_t row) -> const std::string& {
-              return device(row).StatusName(commands.status[row]);
-            })
-      .Text("limiter", Of(commands.device, commands.limiter),
-            [&, device](size_t row) -> const std::string& {
-              return device(row).LimiterName(commands.limiter[row]);
-            })
-      .Number("work", commands.work)
-      .Number("bytes", commands.bytes)
-      .Number("memory_bytes", commands.memory_bytes)
-      .Number("row_hits", commands.row_hits)
-      .Number("row_misses", commands.row_misses)
-      .Time("fetched", commands.fetched)
+  table.Text("device", Of(commands.device),
+             [device](size_t row) -> const std::string& { return device(row).about.name(); });
+  model::EachCommandColumn([&]<typename T>(const model::CommandColumn<T>& column) {
+    if (column.name.empty()) return;
+    const model::Column<T>& values = commands.*column.values;
+    const std::string name(column.name);
+    if (column.name == "tag") {  // its name comes first
+      table.Text("op", Of(commands.op), [&model](size_t row) -> const std::string& {
+        return model.strings.Get(model.commands.op[row]);
+      });
+    }
+    if constexpr (std::is_same_v<T, uint32_t>) {
+      if (column.names != model::DeviceNames::kNone) {
+        table.Text(name, Of(commands.device, values),
+                   [device, &values, names = column.names](size_t row) -> const std::string& {
+                     return device(row).NameOf(names, values[row]);
+                   });
+        return;
+      }
+    }
+    table.Number(name, values);
+  });
+  table.Time("fetched", commands.fetched)
       .Time("head", commands.head)
       .Time("start", commands.start)
       .Time("end", commands.end)

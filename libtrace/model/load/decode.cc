@@ -294,24 +294,13 @@ void Decoder::AddCommands(uint32_t device, const stream::TableRows& rows) {
   intake.Put(units, &commands.unit);
   intake.Put(jobs, &commands.job);
   intake.Put(records, &commands.record);
-  const auto put = [&](uint32_t field, int column, auto* to) {
-    if (wanted == nullptr || wanted->Command(field)) intake.Put(column, to);
-  };
-  put(CommandBatch::kContextFieldNumber, Block::COLUMN_CONTEXT, &commands.context);
-  put(CommandBatch::kQueueFieldNumber, Block::COLUMN_QUEUE, &commands.queue);
-  intake.Put(Block::COLUMN_INDEX, &commands.index);
-  put(CommandBatch::kStatusFieldNumber, Block::COLUMN_STATUS, &commands.status);
-  intake.Put(Block::COLUMN_CORRELATION, &commands.correlation);
-  put(CommandBatch::kBytesFieldNumber, Block::COLUMN_BYTES, &commands.bytes);
-  if (!checks_only) {
-    put(CommandBatch::kOpcodeFieldNumber, Block::COLUMN_OPCODE, &commands.opcode);
-    put(CommandBatch::kLimiterFieldNumber, Block::COLUMN_LIMITER, &commands.limiter);
-    intake.Put(Block::COLUMN_TAG, &commands.tag);
-    put(CommandBatch::kWorkFieldNumber, Block::COLUMN_WORK, &commands.work);
-    put(CommandBatch::kMemoryBytesFieldNumber, Block::COLUMN_MEMORY_BYTES, &commands.memory_bytes);
-    put(CommandBatch::kRowHitsFieldNumber, Block::COLUMN_ROW_HITS, &commands.row_hits);
-    put(CommandBatch::kRowMissesFieldNumber, Block::COLUMN_ROW_MISSES, &commands.row_misses);
-  }
+  EachCommandColumn([&]<typename T>(const CommandColumn<T>& column) {
+    using Loaded = typename CommandColumn<T>::Loaded;
+    if (column.loaded == Loaded::kChecked || (checks_only && !column.of_laws)) return;
+    const bool load =
+        column.loaded == Loaded::kAlways || wanted == nullptr || wanted->Command(column.field);
+    if (load) intake.Put(column.block, &(commands.*column.values));
+  });
   RowNumbers ticks(rows, Block::COLUMN_FETCHED_TICKS);
   intake.Put(ticks, &commands.fetched.ticks);
   const bool later_wanted = wanted == nullptr ||

@@ -34,11 +34,7 @@ void SortRuns(ThreadRuns* runs) {
   };
   const auto order =
       SortedRows(runs->size(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  PermuteAll(order, &runs->begin_ns, &runs->end_ns, &runs->pid, &runs->tid, &runs->cpu, &runs->away,
-             &runs->left, &runs->away_ns, &runs->ready_ns, &runs->waker_pid, &runs->waker_tid,
-             &runs->wait, &runs->waker_irq, &runs->began_before, &runs->charged_ns,
-             &runs->minor_faults, &runs->major_faults, &runs->migrations, &runs->voluntary,
-             &runs->involuntary);
+  PermuteRows(order, runs);
 }
 
 void SortInterrupts(Interrupts* rows) {
@@ -47,9 +43,7 @@ void SortInterrupts(Interrupts* rows) {
   };
   const auto order =
       SortedRows(rows->size(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  PermuteAll(order, &rows->begin_ns, &rows->end_ns, &rows->kind, &rows->cpu, &rows->number,
-             &rows->name, &rows->count, &rows->total_ns, &rows->longest_ns, &rows->hits,
-             &rows->hit_ns, &rows->device);
+  PermuteRows(order, rows);
 }
 
 }  // namespace
@@ -150,7 +144,7 @@ void Decoder::FinishSystem() {
   };
   std::stable_sort(known.begin(), known.end(),
                    [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  PermuteAll(known, &samples.time_ns, &samples.counter, &samples.value);
+  PermuteRows(known, &samples);
 }
 
 }  // namespace acceltrace::model

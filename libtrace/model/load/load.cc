@@ -15,6 +15,7 @@
 #include "libtrace/model/load/host_intake.h"
 #include "libtrace/model/load/join.h"
 #include "libtrace/model/load/late_times.h"
+#include "libtrace/model/tables/command_rows.h"
 #include "libtrace/model/tables/model.h"
 #include "libtrace/model/tables/orders.h"
 #include "libtrace/model/tables/parts.h"
@@ -45,14 +46,7 @@ void SortRanges(Ranges* ranges) {
     return std::make_tuple(ranges->begin_ns.At(row), ranges->depth.At(row),
                            ~ranges->end_ns.At(row));
   });
-  PermuteAll(order, &ranges->begin_ns, &ranges->end_ns, &ranges->pid, &ranges->tid, &ranges->name,
-             &ranges->depth, &ranges->mark, &ranges->open, &ranges->began_before);
-}
-
-void PermuteHost(const std::vector<uint32_t>& order, HostEvents* host) {
-  PermuteAll(order, &host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
-             &host->context, &host->queue, &host->job, &host->sequence, &host->correlation,
-             &host->arg0, &host->arg1);
+  PermuteRows(order, ranges);
 }
 
 // Events with the same time keep their order. Returns true if some may share their time.
@@ -67,7 +61,7 @@ bool SortHost(HostEvents* host) {
     return !falls;
   };
   if (EachChunk(never_falls, host->time_ns)) return shared;
-  PermuteHost(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
+  PermuteRows(RowsByKey(host->size(), [&](size_t row) { return host->time_ns.At(row); }), host);
   return true;
 }
 
@@ -128,7 +122,7 @@ void MergeHandlerRuns(HostEvents* host) {
       kept.push_back(row);
     }
   }
-  PermuteHost(kept, host);
+  PermuteRows(kept, host);
 }
 
 // Drops the earlier events of jobs that were recorded in flight and again later. Rows must be in
@@ -152,26 +146,7 @@ void DropRepeated(const Column<uint8_t>& in_flight, HostEvents* host) {
   for (size_t row = 0; row < host->size(); ++row) {
     if (!in_flight[row] || newest[key(row)] == row) kept.push_back(static_cast<uint32_t>(row));
   }
-  PermuteHost(kept, host);
-}
-
-// Sorts by (device, job, index) and drops duplicates.
-void SortCommands(Commands* commands, LoadStats* stats) {
-  if (AllRise(commands->device, commands->job, commands->index)) return;
-  const auto key = [&](uint32_t row) {
-    return std::pair(JobKey(commands->device[row], commands->job[row]), commands->index.At(row));
-  };
-  auto order = RowsByKey(commands->size(), key);
-  const auto last = std::unique(order.begin(), order.end(),
-                                [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
-  stats->duplicate_commands += static_cast<uint64_t>(order.end() - last);
-  order.erase(last, order.end());
-  PermuteAll(order, &commands->device, &commands->unit, &commands->context, &commands->queue,
-             &commands->job, &commands->index, &commands->opcode, &commands->status,
-             &commands->limiter, &commands->tag, &commands->correlation, &commands->record,
-             &commands->work, &commands->bytes, &commands->memory_bytes, &commands->row_hits,
-             &commands->row_misses, &commands->fetched, &commands->head, &commands->start,
-             &commands->end, &commands->first_stall);
+  PermuteRows(kept, host);
 }
 
 void SortCounters(CounterSamples* samples) {
@@ -179,8 +154,7 @@ void SortCounters(CounterSamples* samples) {
     return std::make_tuple(samples->time.host[a].mid_ns, samples->time.ticks[a]) <
            std::make_tuple(samples->time.host[b].mid_ns, samples->time.ticks[b]);
   });
-  PermuteAll(order, &samples->time, &samples->host_before_ns, &samples->host_after_ns,
-             &samples->set, &samples->first_value);
+  PermuteRows(order, samples);
 }
 
 void SortDeviceEvents(DeviceEvents* events) {
@@ -188,8 +162,7 @@ void SortDeviceEvents(DeviceEvents* events) {
     return std::make_tuple(events->device[a], events->time.host[a].mid_ns, events->time.ticks[a]) <
            std::make_tuple(events->device[b], events->time.host[b].mid_ns, events->time.ticks[b]);
   });
-  PermuteAll(order, &events->device, &events->kind, &events->time, &events->arg0, &events->arg1,
-             &events->arg2);
+  PermuteRows(order, events);
 }
 
 // Columns that were filled row by row over a value for "not known" are wide enough for both.
@@ -282,7 +255,7 @@ Result<std::unique_ptr<Model>> LoadOnce(stream::Reader* reader, const LoadOption
       return Status::Error("losses have times of a device");
     }
   }
-  SortCommands(&model->commands, &model->load);
+  model->load.duplicate_commands += SortCommands(&model->commands);
   SortDeviceEvents(&model->device_events);
   for (Device& device : model->devices) SortCounters(&device.counters);
   JoinJobs(&decoder.device_jobs, &host_jobs, options.checks_only ? nullptr : &decoder.op_names,
@@ -302,8 +275,7 @@ void SortApi(ApiCalls* api) {
   const auto order = RowsByKey(api->size(), [&](size_t row) {
     return std::pair(api->begin_ns.At(row), ~api->end_ns.At(row));
   });
-  PermuteAll(order, &api->begin_ns, &api->end_ns, &api->pid, &api->tid, &api->name, &api->stream,
-             &api->correlation, &api->bytes, &api->result, &api->open, &api->began_before);
+  PermuteRows(order, api);
 }
 
 Result<std::unique_ptr<Model>> Load(stream::Reader* reader, const LoadOptions& options) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "libtrace/model/tables/command_rows.h"
 #include "libtrace/model/tables/permute.h"
 #include "libtrace/model/tables/wanted.h"
 
@@ -39,32 +40,6 @@ void Follow(const std::vector<uint32_t>& moved, Column<uint32_t>* rows) {
   }
 }
 
-void CutJobs(const std::vector<uint32_t>& rows, Jobs* jobs) {
-  PermuteAll(rows, &jobs->device, &jobs->context, &jobs->queue, &jobs->job, &jobs->sequence,
-             &jobs->correlation, &jobs->host_correlation, &jobs->on_host, &jobs->on_device,
-             &jobs->pid, &jobs->tid, &jobs->commands_submitted, &jobs->commands_retired,
-             &jobs->copy_bytes, &jobs->status, &jobs->submit_ns, &jobs->doorbell_ns,
-             &jobs->submit_end_ns, &jobs->irq_ns, &jobs->complete_ns, &jobs->wait_ns,
-             &jobs->wake_ns, &jobs->doorbell, &jobs->fetched, &jobs->first_start, &jobs->last_end,
-             &jobs->completion, &jobs->irq, &jobs->has_irq, &jobs->api_row, &jobs->wait_api_row,
-             &jobs->first_command, &jobs->num_commands);
-}
-
-void CutCommands(const std::vector<uint32_t>& rows, Commands* commands) {
-  PermuteAll(rows, &commands->device, &commands->unit, &commands->context, &commands->queue,
-             &commands->job, &commands->index, &commands->opcode, &commands->status,
-             &commands->limiter, &commands->tag, &commands->correlation, &commands->record,
-             &commands->work, &commands->bytes, &commands->memory_bytes, &commands->row_hits,
-             &commands->row_misses, &commands->fetched, &commands->head, &commands->start,
-             &commands->end, &commands->first_stall, &commands->job_row, &commands->op);
-}
-
-void CutHost(const std::vector<uint32_t>& rows, HostEvents* host) {
-  PermuteAll(rows, &host->kind, &host->time_ns, &host->cpu, &host->pid, &host->tid, &host->device,
-             &host->context, &host->queue, &host->job, &host->sequence, &host->correlation,
-             &host->arg0, &host->arg1);
-}
-
 // An order is kept if both of its jobs are. Must be called before jobs are removed.
 void CutOrders(const Mask& kept_jobs, const Jobs& jobs, DeviceOrders* orders) {
   std::set<std::pair<uint32_t, uint32_t>> kept;
@@ -76,15 +51,12 @@ void CutOrders(const Mask& kept_jobs, const Jobs& jobs, DeviceOrders* orders) {
     mask[i] = kept.count({orders->from_device[i], orders->from_job[i]}) != 0 &&
               kept.count({orders->to_device[i], orders->to_job[i]}) != 0;
   }
-  PermuteAll(RowsOf(mask), &orders->from_device, &orders->from_job, &orders->to_device,
-             &orders->to_job, &orders->slack);
+  PermuteRows(RowsOf(mask), orders);
 }
 
 void CutDevices(const Kept& kept, Model* model) {
   for (size_t d = 0; d < model->devices.size(); ++d) {
-    CounterSamples& samples = model->devices[d].counters;
-    PermuteAll(RowsOf(kept.counters[d]), &samples.time, &samples.host_before_ns,
-               &samples.host_after_ns, &samples.set, &samples.first_value);
+    PermuteRows(RowsOf(kept.counters[d]), &model->devices[d].counters);
   }
   const std::vector<uint32_t> moved = Moved(kept.devices);
   for (auto* column : {&model->host.device, &model->jobs.device, &model->commands.device,
@@ -110,13 +82,8 @@ void CutDevices(const Kept& kept, Model* model) {
 
 // Interrupts and counters are the machine's and are kept.
 void CutSystem(const Kept& kept, SystemTables* system) {
-  ThreadRuns& runs = system->runs;
-  PermuteAll(RowsOf(kept.runs), &runs.begin_ns, &runs.end_ns, &runs.pid, &runs.tid, &runs.cpu,
-             &runs.away, &runs.left, &runs.away_ns, &runs.ready_ns, &runs.waker_pid,
-             &runs.waker_tid, &runs.wait, &runs.waker_irq, &runs.began_before, &runs.charged_ns,
-             &runs.minor_faults, &runs.major_faults, &runs.migrations, &runs.voluntary,
-             &runs.involuntary);
-  PermuteAll(RowsOf(kept.groups), &system->groups);
+  PermuteRows(RowsOf(kept.runs), &system->runs);
+  PermuteValues(RowsOf(kept.groups), &system->groups);
   // References to removed devices become kNoRow.
   const std::vector<uint32_t> moved = Moved(kept.devices);
   const auto follow = [&](uint32_t device) { return device == kNoRow ? kNoRow : moved[device]; };
@@ -142,11 +109,11 @@ void Forget(const Wanted& wanted, Model* model) {
   };
   using Batch = proto::CommandBatch;
   commands.record = {};
-  forget(Batch::kUnitFieldNumber, &commands.unit);
-  forget(Batch::kIndexFieldNumber, &commands.index);
-  forget(Batch::kTagFieldNumber, &commands.tag);
+  EachCommandColumn([&](const auto& column) {
+    // Jobs are found by their numbers.
+    if (column.field != Batch::kJobFieldNumber) forget(column.field, &(commands.*column.values));
+  });
   forget(Batch::kTagFieldNumber, &commands.op);
-  forget(Batch::kCorrelationDeltaFieldNumber, &commands.correlation);
   forget(Batch::kStallTicksFieldNumber, &commands.first_stall);
   Jobs& jobs = model->jobs;
   if (!wanted.jobs || !wanted.device_times) {
@@ -174,35 +141,24 @@ void Forget(const Wanted& wanted, Model* model) {
 
 void Remove(const Kept& kept, Model* model) {
   CutOrders(kept.jobs, model->jobs, &model->orders);
-  ApiCalls& api = model->api;
-  PermuteAll(RowsOf(kept.api), &api.begin_ns, &api.end_ns, &api.pid, &api.tid, &api.name,
-             &api.stream, &api.correlation, &api.bytes, &api.result, &api.open, &api.began_before);
-  if (!model->stacks.of_call.empty()) PermuteAll(RowsOf(kept.api), &model->stacks.of_call);
-  Ranges& ranges = model->ranges;
-  PermuteAll(RowsOf(kept.ranges), &ranges.begin_ns, &ranges.end_ns, &ranges.pid, &ranges.tid,
-             &ranges.name, &ranges.depth, &ranges.mark, &ranges.open, &ranges.began_before);
-  CutHost(RowsOf(kept.host), &model->host);
+  PermuteRows(RowsOf(kept.api), &model->api);
+  if (!model->stacks.of_call.empty()) model->stacks.of_call.Permute(RowsOf(kept.api));
+  PermuteRows(RowsOf(kept.ranges), &model->ranges);
+  PermuteRows(RowsOf(kept.host), &model->host);
   const std::vector<uint32_t> moved_api = Moved(kept.api), moved_jobs = Moved(kept.jobs);
   Jobs& jobs = model->jobs;
-  CutJobs(RowsOf(kept.jobs), &jobs);
+  PermuteRows(RowsOf(kept.jobs), &jobs);
   Follow(moved_api, &jobs.api_row);
   Follow(moved_api, &jobs.wait_api_row);
-  CutCommands(RowsOf(kept.commands), &model->commands);
+  PermuteRows(RowsOf(kept.commands), &model->commands);
   Follow(moved_jobs, &model->commands.job_row);
   const std::vector<uint32_t> moved_commands = Moved(kept.commands);
   for (size_t j = 0; j < jobs.size(); ++j) {
     if (jobs.num_commands[j] > 0) jobs.first_command[j] = moved_commands[jobs.first_command[j]];
   }
-  DeviceEvents& events = model->device_events;
-  PermuteAll(RowsOf(kept.device_events), &events.device, &events.kind, &events.time, &events.arg0,
-             &events.arg1, &events.arg2);
-  OthersUse& others = model->others;
-  PermuteAll(RowsOf(kept.others), &others.device, &others.unit, &others.commands, &others.failed,
-             &others.first_head, &others.last_end, &others.held_ticks, &others.bytes,
-             &others.stall_ticks);
-  ProcessEvents& process_events = model->process_events;
-  PermuteAll(RowsOf(kept.process_events), &process_events.kind, &process_events.time_ns,
-             &process_events.pid, &process_events.tid, &process_events.parent);
+  PermuteRows(RowsOf(kept.device_events), &model->device_events);
+  PermuteRows(RowsOf(kept.others), &model->others);
+  PermuteRows(RowsOf(kept.process_events), &model->process_events);
   CutSystem(kept, &model->system);
   CutDevices(kept, model);
 }

@@ -10,6 +10,7 @@
 #include "libtrace/model/load/load.h"
 #include "libtrace/model/part/few_rows.h"
 #include "libtrace/model/part/partial.h"
+#include "libtrace/model/tables/command_rows.h"
 #include "libtrace/model/tables/host_jobs.h"
 #include "libtrace/model/tables/permute.h"
 #include "libtrace/stream/columns/few_columns.h"
@@ -67,7 +68,7 @@ class FewCommands : public FewRows {
     Commands commands = std::exchange(model_.commands, {});
     FinishLosses();
     model_.commands = std::move(commands);
-    Sort();
+    model_.load.duplicate_commands += SortCommands(&model_.commands);
     if (owners_) FindOps();
     FillRest();
     return true;
@@ -169,82 +170,14 @@ class FewCommands : public FewRows {
       default:
         break;
     }
-    if (Column<uint64_t>* to = Wide(field, &commands)) {
-      return to->AppendValues(wide_.data(), wide_.size());
-    }
-    if (Column<uint32_t>* to = Narrow(field, &commands)) {
+    EachCommandColumn([&]<typename T>(const CommandColumn<T>& column) {
+      if (column.field != field) return;
+      Column<T>* to = &(commands.*column.values);
+      if constexpr (std::is_same_v<T, uint64_t>)
+        return to->AppendValues(wide_.data(), wide_.size());
       narrow_.assign(wide_.begin(), wide_.end());
-      to->AppendValues(narrow_.data(), narrow_.size());
-    }
-  }
-
-  static Column<uint64_t>* Wide(uint32_t field, Commands* commands) {
-    switch (field) {
-      case CommandBatch::kCorrelationDeltaFieldNumber:
-        return &commands->correlation;
-      case CommandBatch::kWorkFieldNumber:
-        return &commands->work;
-      case CommandBatch::kBytesFieldNumber:
-        return &commands->bytes;
-      case CommandBatch::kMemoryBytesFieldNumber:
-        return &commands->memory_bytes;
-      default:
-        return nullptr;
-    }
-  }
-
-  static Column<uint32_t>* Narrow(uint32_t field, Commands* commands) {
-    switch (field) {
-      case CommandBatch::kUnitFieldNumber:
-        return &commands->unit;
-      case CommandBatch::kContextFieldNumber:
-        return &commands->context;
-      case CommandBatch::kQueueFieldNumber:
-        return &commands->queue;
-      case CommandBatch::kJobFieldNumber:
-        return &commands->job;
-      case CommandBatch::kIndexFieldNumber:
-        return &commands->index;
-      case CommandBatch::kOpcodeFieldNumber:
-        return &commands->opcode;
-      case CommandBatch::kStatusFieldNumber:
-        return &commands->status;
-      case CommandBatch::kLimiterFieldNumber:
-        return &commands->limiter;
-      case CommandBatch::kTagFieldNumber:
-        return &commands->tag;
-      case CommandBatch::kRowHitsFieldNumber:
-        return &commands->row_hits;
-      case CommandBatch::kRowMissesFieldNumber:
-        return &commands->row_misses;
-      default:
-        return nullptr;
-    }
-  }
-
-  // Sorts rows in the order of the table and drops duplicates.
-  void Sort() {
-    Commands& commands = model_.commands;
-    if (AllRise(commands.device, commands.job, commands.index)) return;
-    const auto key = [&](uint32_t row) {
-      return std::pair(JobKey(commands.device.At(row), commands.job.At(row)),
-                       commands.index.At(row));
-    };
-    auto order = RowsByKey(commands.size(), key);
-    const auto last = std::unique(order.begin(), order.end(),
-                                  [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
-    model_.load.duplicate_commands += static_cast<uint64_t>(order.end() - last);
-    order.erase(last, order.end());
-    PermuteAll(order, &commands.device, &commands.job, &commands.index);
-    for (uint32_t field = 1; field <= CommandBatch::kRowMissesFieldNumber; ++field) {
-      if (field == CommandBatch::kJobFieldNumber || field == CommandBatch::kIndexFieldNumber) {
-        continue;
-      }
-      if (auto* wide = Wide(field, &commands)) PermuteAll(order, wide);
-      if (auto* narrow = Narrow(field, &commands)) PermuteAll(order, narrow);
-    }
-    PermuteAll(order, &commands.fetched.ticks, &commands.head.ticks, &commands.start.ticks,
-               &commands.end.ticks, &commands.first_stall);
+      to->AppendNumbers(0, narrow_.data(), narrow_.size());
+    });
   }
 
   void FindOps() {
@@ -269,16 +202,12 @@ class FewCommands : public FewRows {
   void FillRest() {
     Commands& commands = model_.commands;
     const size_t rows = commands.device.size();
-    for (uint32_t field = 1; field <= CommandBatch::kRowMissesFieldNumber; ++field) {
-      const bool asked = Asks(fields_, field);
-      const auto fill = [&](auto* column) {
-        if (!asked) *column = {};
-        column->resize(rows);
-      };
-      if (auto* wide = Wide(field, &commands)) fill(wide);
-      if (auto* narrow = Narrow(field, &commands)) fill(narrow);
-      if (field == CommandBatch::kFetchedTicksDeltaFieldNumber) fill(&commands.fetched.ticks);
-    }
+    const auto fill = [&](uint32_t field, auto* column) {
+      if (!Asks(fields_, field)) *column = {};
+      column->resize(rows);
+    };
+    EachCommandColumn([&](const auto& column) { fill(column.field, &(commands.*column.values)); });
+    fill(CommandBatch::kFetchedTicksDeltaFieldNumber, &commands.fetched.ticks);
     for (auto* times : {&commands.head, &commands.start, &commands.end}) times->ticks.resize(rows);
     if (!Asks(fields_, CommandBatch::kStallTicksFieldNumber)) commands.first_stall.resize(rows);
     commands.op.resize(rows);

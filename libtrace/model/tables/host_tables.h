@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "libtrace/model/columns/column.h"
@@ -22,6 +23,11 @@ struct ThreadRuns {
   Column<uint32_t> waker_pid, waker_tid, wait;
   Column<uint8_t> waker_irq, began_before;
   Column<uint64_t> charged_ns, minor_faults, major_faults, migrations, voluntary, involuntary;
+  auto Columns() {
+    return std::tie(begin_ns, end_ns, pid, tid, cpu, away, left, away_ns, ready_ns, waker_pid,
+                    waker_tid, wait, waker_irq, began_before, charged_ns, minor_faults,
+                    major_faults, migrations, voluntary, involuntary);
+  }
   size_t size() const { return begin_ns.size(); }
   int64_t AwayNs(size_t row) const { return begin_ns[row] - static_cast<int64_t>(away_ns[row]); }
 };
@@ -33,6 +39,10 @@ struct Interrupts {
   Column<uint32_t> cpu, number, name;
   Column<uint64_t> count, total_ns, longest_ns, hits, hit_ns;
   Column<uint32_t> device;  // row of Model::devices, or kNoRow
+  auto Columns() {
+    return std::tie(begin_ns, end_ns, kind, cpu, number, name, count, total_ns, longest_ns, hits,
+                    hit_ns, device);
+  }
   size_t size() const { return begin_ns.size(); }
 };
 
@@ -47,6 +57,7 @@ struct SystemSamples {
   Column<int64_t> time_ns;
   Column<uint32_t> counter;  // position in SystemTables::counters
   Column<uint64_t> value;
+  auto Columns() { return std::tie(time_ns, counter, value); }
   size_t size() const { return time_ns.size(); }
 };
 

@@ -52,6 +52,22 @@ const std::string& Device::LimiterName(uint32_t limiter) const {
   return NameAt(about.limiters(), limiter, kUnknown);
 }
 
+const std::string& Device::NameOf(DeviceNames names, uint32_t number) const {
+  switch (names) {
+    case DeviceNames::kUnits:
+      return UnitName(number);
+    case DeviceNames::kOpcodes:
+      return OpcodeName(number);
+    case DeviceNames::kStatuses:
+      return StatusName(number);
+    case DeviceNames::kLimiters:
+      return LimiterName(number);
+    case DeviceNames::kNone:
+      break;
+  }
+  return kUnknown;
+}
+
 bool Device::IsDma(uint32_t unit) const {
   if (unit >= static_cast<uint32_t>(about.units_size())) return false;
   const proto::Unit::Kind kind = about.units(static_cast<int>(unit)).kind();

@@ -57,6 +57,8 @@ struct Device {
   const std::string& OpcodeName(uint32_t opcode) const;
   const std::string& StatusName(uint32_t status) const;
   const std::string& LimiterName(uint32_t limiter) const;
+  // Returns the word for a number; it must not be kNone.
+  const std::string& NameOf(DeviceNames names, uint32_t number) const;
   bool IsDma(uint32_t unit) const;
   // From one time of this device to a later one, in ns: see clock::Map. Without a usable clock, the
   // bounds are zero and unbounded.

@@ -112,7 +112,13 @@ bool AllRise(const Column<T>&... columns) {
   return EachChunk(rises, columns...);
 }
 
-// same: true if `order` does not move rows.
+// Returns true if no row of the order has moved.
+inline bool IsSameOrder(const std::vector<uint32_t>& order) {
+  uint32_t next = 0;
+  return std::all_of(order.begin(), order.end(), [&](uint32_t row) { return row == next++; });
+}
+
+// same: IsSameOrder(order).
 template <typename T>
 void Permute(const std::vector<uint32_t>& order, bool same, Column<T>* column) {
   if (column->empty() || (same && order.size() == column->size()))
@@ -131,12 +137,11 @@ inline void Permute(const std::vector<uint32_t>& order, bool same, DeviceTimes* 
   times->Permute(order);
 }
 
-template <typename... Columns>
-void PermuteAll(const std::vector<uint32_t>& order, Columns*... columns) {
-  uint32_t next = 0;
-  const bool same =
-      std::all_of(order.begin(), order.end(), [&](uint32_t row) { return row == next++; });
-  (Permute(order, same, columns), ...);
+// Keeps these rows, in this order. Columns that are not filled yet stay empty.
+template <typename Table>
+void PermuteRows(const std::vector<uint32_t>& order, Table* table) {
+  const bool same = IsSameOrder(order);
+  std::apply([&](auto&... column) { (Permute(order, same, &column), ...); }, table->Columns());
 }
 
 }  // namespace acceltrace::model

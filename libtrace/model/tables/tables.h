@@ -2,9 +2,10 @@
 //
 // The tables of the model: the content of a trace, as columns.
 //
-// A row is an index, and all columns of a table have the same length. Host times are
-// CLOCK_MONOTONIC ns. A device time keeps its raw ticks and has an interval on the host's scale.
-// Names of units, stalls, opcodes and counters come from Device and have no meaning here.
+// A row is an index, and all columns of a table have the same length; Columns() has all of them.
+// Host times are CLOCK_MONOTONIC ns. A device time keeps its raw ticks and has an interval on the
+// host's scale. Names of units, stalls, opcodes and counters come from Device and have no meaning
+// here.
 #ifndef LIBTRACE_MODEL_TABLES_TABLES_H_
 #define LIBTRACE_MODEL_TABLES_TABLES_H_
 
@@ -13,12 +14,15 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "libtrace/clock/estimator.h"
 #include "libtrace/model/columns/column.h"
 #include "libtrace/model/columns/interval_column.h"
+#include "libtrace/proto/trace.pb.h"
 
 namespace acceltrace::model {
 
@@ -59,8 +63,12 @@ class DeviceTimes {
   void KeepLate() { epoch.resize(ticks.size(), 0); }
   // Must be called when all are set.
   void Compact() { ticks.Compact(), ahead_ticks_.Compact(), epoch.Compact(), host.Compact(); }
+  // Parts that are not filled yet stay empty.
   void Permute(const std::vector<uint32_t>& order) {
-    ticks.Permute(order), ahead_ticks_.Permute(order), epoch.Permute(order), host.Permute(order);
+    const auto permute = [&](auto* column) {
+      if (column->size() > 0) column->Permute(order);
+    };
+    permute(&ticks), permute(&ahead_ticks_), permute(&epoch), permute(&host);
   }
 
  private:
@@ -132,6 +140,10 @@ struct ApiCalls {
   Column<int32_t> result;
   Column<uint8_t> open;          // the end was never seen
   Column<uint8_t> began_before;  // begin_ns is a bound: the call was in progress at the start
+  auto Columns() {
+    return std::tie(begin_ns, end_ns, pid, tid, name, stream, correlation, bytes, result, open,
+                    began_before);
+  }
   size_t size() const { return begin_ns.size(); }
 };
 
@@ -139,6 +151,9 @@ struct Ranges {
   Column<int64_t> begin_ns, end_ns;
   Column<uint32_t> pid, tid, name, depth;
   Column<uint8_t> mark, open, began_before;
+  auto Columns() {
+    return std::tie(begin_ns, end_ns, pid, tid, name, depth, mark, open, began_before);
+  }
   size_t size() const { return begin_ns.size(); }
 };
 
@@ -154,6 +169,10 @@ struct HostEventFields {
 struct HostEvents : HostEventFields<Column> {
   // The number of further events that LoadOptions::checks_only omitted: each was alone at its time.
   uint64_t alone = 0;
+  auto Columns() {
+    return std::tie(kind, time_ns, cpu, pid, tid, device, context, queue, job, sequence,
+                    correlation, arg0, arg1);
+  }
   size_t size() const { return kind.size(); }
 };
 
@@ -176,6 +195,13 @@ struct Jobs {
   Column<uint32_t> api_row;                      // the call that submitted it, or kNoRow
   Column<uint32_t> wait_api_row;                 // the call that waited for it, or kNoRow
   Column<uint32_t> first_command, num_commands;  // its rows in Commands
+  auto Columns() {
+    return std::tie(device, context, queue, job, sequence, correlation, host_correlation, on_host,
+                    on_device, pid, tid, commands_submitted, commands_retired, copy_bytes, status,
+                    submit_ns, doorbell_ns, submit_end_ns, irq_ns, complete_ns, wait_ns, wake_ns,
+                    doorbell, fetched, first_start, last_end, completion, irq, has_irq, api_row,
+                    wait_api_row, first_command, num_commands);
+  }
   size_t size() const { return device.size(); }
 };
 
@@ -186,6 +212,7 @@ struct DeviceOrders {
   // From the first one's completion to the second one's doorbell. If all of the interval is below
   // zero, the clocks contradict the order.
   std::vector<Interval> slack;
+  auto Columns() { return std::tie(from_device, from_job, to_device, to_job, slack); }
   size_t size() const { return from_device.size(); }
 };
 
@@ -198,8 +225,80 @@ struct Commands {
   Column<uint32_t> first_stall;  // in Model::stall_ticks, one per cause; kNoRow: zeros
   Column<uint32_t> job_row;      // in Jobs, or kNoRow
   Column<uint32_t> op;           // string id of the op's name, 0 = none
+  auto Columns() {
+    return std::tie(device, unit, context, queue, job, index, opcode, status, limiter, tag,
+                    correlation, record, work, bytes, memory_bytes, row_hits, row_misses, fetched,
+                    head, start, end, first_stall, job_row, op);
+  }
   size_t size() const { return device.size(); }
 };
+
+// A vocabulary of a device, whose words stand for numbers.
+enum class DeviceNames : uint8_t { kNone, kUnits, kOpcodes, kStatuses, kLimiters };
+
+// A column of commands with the values of the stream. Decoder, loaders, `query` and CSV take these
+// columns from EachCommandColumn().
+template <typename T>
+struct CommandColumn {
+  enum class Loaded : uint8_t {
+    kChecked,  // with every command; the decoder checks it first
+    kAlways,   // with every command
+    kWanted,   // if it is wanted
+  };
+
+  std::string_view name;  // in `query` and CSV; empty: not shown
+  Column<T> Commands::*values;
+  uint32_t field;  // in proto::CommandBatch
+  int block;       // proto::Block::Column
+  Loaded loaded = Loaded::kWanted;
+  bool of_laws = false;                    // verification needs it
+  DeviceNames names = DeviceNames::kNone;  // shown instead of the values
+};
+
+namespace internal {
+using Batch = proto::CommandBatch;
+using Block = proto::Block;
+using Narrow = CommandColumn<uint32_t>;
+using Wide = CommandColumn<uint64_t>;
+using enum Narrow::Loaded;
+using enum DeviceNames;
+
+// In the order in which they are shown.
+inline constexpr std::tuple kCommandColumns = {
+    Narrow{"job", &Commands::job, Batch::kJobFieldNumber, Block::COLUMN_JOB, kChecked, true},
+    Narrow{"index", &Commands::index, Batch::kIndexFieldNumber, Block::COLUMN_INDEX, kAlways, true},
+    Narrow{"context", &Commands::context, Batch::kContextFieldNumber, Block::COLUMN_CONTEXT,
+           kWanted, true},
+    Narrow{"queue", &Commands::queue, Batch::kQueueFieldNumber, Block::COLUMN_QUEUE, kWanted, true},
+    Wide{"correlation", &Commands::correlation, Batch::kCorrelationDeltaFieldNumber,
+         Block::COLUMN_CORRELATION, Wide::Loaded::kAlways, true},
+    Narrow{"unit", &Commands::unit, Batch::kUnitFieldNumber, Block::COLUMN_UNIT, kChecked, true,
+           kUnits},
+    Narrow{"opcode", &Commands::opcode, Batch::kOpcodeFieldNumber, Block::COLUMN_OPCODE, kWanted,
+           false, kOpcodes},
+    Narrow{"tag", &Commands::tag, Batch::kTagFieldNumber, Block::COLUMN_TAG, kAlways},
+    Narrow{"status", &Commands::status, Batch::kStatusFieldNumber, Block::COLUMN_STATUS, kWanted,
+           true, kStatuses},
+    Narrow{"limiter", &Commands::limiter, Batch::kLimiterFieldNumber, Block::COLUMN_LIMITER,
+           kWanted, false, kLimiters},
+    Wide{"work", &Commands::work, Batch::kWorkFieldNumber, Block::COLUMN_WORK},
+    Wide{"bytes", &Commands::bytes, Batch::kBytesFieldNumber, Block::COLUMN_BYTES,
+         Wide::Loaded::kWanted, true},
+    Wide{"memory_bytes", &Commands::memory_bytes, Batch::kMemoryBytesFieldNumber,
+         Block::COLUMN_MEMORY_BYTES},
+    Narrow{"row_hits", &Commands::row_hits, Batch::kRowHitsFieldNumber, Block::COLUMN_ROW_HITS},
+    Narrow{"row_misses", &Commands::row_misses, Batch::kRowMissesFieldNumber,
+           Block::COLUMN_ROW_MISSES},
+    Wide{"", &Commands::record, Batch::kRecordDeltaFieldNumber, Block::COLUMN_RECORD,
+         Wide::Loaded::kChecked, true},
+};
+}  // namespace internal
+
+// Calls each(const CommandColumn<T>&) for every column.
+template <typename Each>
+void EachCommandColumn(const Each& each) {
+  std::apply([&](const auto&... column) { (each(column), ...); }, internal::kCommandColumns);
+}
 
 // Counter snapshots of one device in order of time. Each only takes memory for the counters that it
 // has.
@@ -218,6 +317,7 @@ struct CounterSamples {
   Column<uint64_t> first_value;          // in `value`, for each snapshot; kZeros: only zeros
   std::vector<uint64_t> value;
 
+  auto Columns() { return std::tie(time, host_before_ns, host_after_ns, set, first_value); }
   size_t size() const { return time.size(); }
   // Returns the value of an entry of `sets[set[row]]`.
   uint64_t ValueAt(size_t row, const Entry& entry) const {
@@ -242,6 +342,7 @@ struct ProcessEvents {
   Column<uint8_t> kind;
   Column<int64_t> time_ns;
   Column<uint32_t> pid, tid, parent;
+  auto Columns() { return std::tie(kind, time_ns, pid, tid, parent); }
   size_t size() const { return kind.size(); }
 };
 
@@ -252,6 +353,10 @@ struct OthersUse {
   Column<uint64_t> held_ticks, bytes;
   // One for each cause of the device, or empty if all are zero.
   std::vector<std::vector<uint64_t>> stall_ticks;
+  auto Columns() {
+    return std::tie(device, unit, commands, failed, first_head, last_end, held_ticks, bytes,
+                    stall_ticks);
+  }
   size_t size() const { return device.size(); }
 };
 
@@ -259,6 +364,7 @@ struct DeviceEvents {
   Column<uint32_t> device, kind;  // proto::DeviceEventBatch::Kind
   DeviceTimes time;
   Column<uint64_t> arg0, arg1, arg2;
+  auto Columns() { return std::tie(device, kind, time, arg0, arg1, arg2); }
   size_t size() const { return device.size(); }
 };
 
