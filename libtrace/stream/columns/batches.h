@@ -26,36 +26,9 @@ inline google::protobuf::Message* MutableBody(proto::Packet* packet) {
   return field == nullptr ? nullptr : reflection->MutableMessage(packet, field);
 }
 
-inline bool IsBatch(proto::Packet::BodyCase body) {
-  switch (body) {
-    case proto::Packet::kStrings:
-    case proto::Packet::kProcesses:
-    case proto::Packet::kOpNames:
-    case proto::Packet::kApi:
-    case proto::Packet::kRanges:
-    case proto::Packet::kHost:
-    case proto::Packet::kCommands:
-    case proto::Packet::kJobs:
-    case proto::Packet::kCounters:
-    case proto::Packet::kClocks:
-    case proto::Packet::kDeviceEvents:
-    case proto::Packet::kLosses:
-    case proto::Packet::kProcessEvents:
-    case proto::Packet::kOthers:
-    case proto::Packet::kThreadRuns:
-    case proto::Packet::kInterrupts:
-    case proto::Packet::kSystemCounters:
-    case proto::Packet::kSystemSamples:
-    case proto::Packet::kProcessGroups:
-    case proto::Packet::kStackFrames:
-    case proto::Packet::kCallStacks:
-    case proto::Packet::kIndex:
-    case proto::Packet::kFooter:
-      return true;
-    default:
-      return false;
-  }
-}
+// Returns true for bodies that consist of columns, which the schema tells: the first repeated field
+// has numbers.
+bool IsBatch(proto::Packet::BodyCase body);
 
 // Returns true for columns whose number of values differs from the number of rows of the batch.
 inline bool IsRowMajor(const google::protobuf::FieldDescriptor& field) {
