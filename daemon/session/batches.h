@@ -79,13 +79,26 @@ class ApiBatch : public Batch {
   stream::BlockWriter writer_;
 };
 
+// Collects columns and encodes them at once: a program may have more ranges than calls.
 class RangeBatch : public Batch {
  public:
+  RangeBatch() : c_(new Columns) {}
+
   void Add(const RangeSpan& span);
+  bool full() const { return rows() == kRows; }
   FinishedBatch Take();
 
  private:
-  DeltaEncoder begin_;
+  static constexpr size_t kRows = 1024;
+  struct Columns {
+    int64_t begin_delta[kRows];
+    uint64_t duration[kRows];
+    uint32_t pid[kRows], tid[kRows], name[kRows], depth[kRows], mark[kRows], open[kRows];
+    uint32_t began_before[kRows];
+  };
+
+  std::unique_ptr<Columns> c_;
+  int64_t last_ns_ = 0;
 };
 
 // These events are not in the session's accounts, since they are about the recording itself.

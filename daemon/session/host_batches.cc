@@ -60,21 +60,42 @@ FinishedBatch ApiBatch::Take() {
 }
 
 void RangeBatch::Add(const RangeSpan& span) {
-  proto::RangeBatch* ranges = packet().mutable_ranges();
-  begin_.Append(span.push.time_ns, ranges->mutable_begin_ns_delta());
-  ranges->add_duration_ns(static_cast<uint64_t>(span.end_ns - span.push.time_ns));
-  ranges->add_pid(span.push.pid);
-  ranges->add_tid(span.push.tid);
-  ranges->add_name(span.push.name);
-  ranges->add_depth(span.push.depth);
-  ranges->add_mark(span.mark ? 1 : 0);
-  ranges->add_open(span.open ? 1 : 0);
-  ranges->add_began_before(span.began_before ? 1 : 0);
+  Columns& c = *c_;
+  const size_t row = rows();
+  c.begin_delta[row] = static_cast<int64_t>(static_cast<uint64_t>(span.push.time_ns) -
+                                            static_cast<uint64_t>(last_ns_));
+  last_ns_ = span.push.time_ns;
+  c.duration[row] = static_cast<uint64_t>(span.end_ns - span.push.time_ns);
+  c.pid[row] = span.push.pid;
+  c.tid[row] = span.push.tid;
+  c.name[row] = span.push.name;
+  c.depth[row] = span.push.depth;
+  c.mark[row] = span.mark;
+  c.open[row] = span.open;
+  c.began_before[row] = span.began_before;
   Count(span.push.time_ns, span.mark || span.open || span.began_before ? 1 : 2);
 }
 
 FinishedBatch RangeBatch::Take() {
-  begin_ = {};
+  const Columns& c = *c_;
+  const size_t count = rows();
+  proto::RangeBatch* ranges = packet().mutable_ranges();
+  // A column of zeros may be absent.
+  const auto put = [count](const auto* from, auto* to) {
+    if (std::any_of(from, from + count, [](auto value) { return value != 0; })) {
+      to->Add(from, from + count);
+    }
+  };
+  ranges->mutable_begin_ns_delta()->Add(c.begin_delta, c.begin_delta + count);
+  put(c.duration, ranges->mutable_duration_ns());
+  put(c.pid, ranges->mutable_pid());
+  put(c.tid, ranges->mutable_tid());
+  put(c.name, ranges->mutable_name());
+  put(c.depth, ranges->mutable_depth());
+  put(c.mark, ranges->mutable_mark());
+  put(c.open, ranges->mutable_open());
+  put(c.began_before, ranges->mutable_began_before());
+  last_ns_ = 0;
   return TakeCurrent();
 }
 

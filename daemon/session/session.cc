@@ -55,7 +55,7 @@ Session::Session(PacketOutput* output)
           triggers_->OnRangeEnd(span.push.name, span.end_ns - span.push.time_ns);
         }
         ranges_.Add(span);
-        SendIfFull(&ranges_);
+        if (ranges_.full()) Send(&ranges_);
       }) {}
 
 void Session::Begin(proto::TraceInfo info) {
@@ -228,7 +228,10 @@ std::vector<proto::Packet> Session::Checkpoint(const StopInfo& stop, std::vector
     api.Add(span);
     if (api.full()) take(&api);
   });
-  range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) { ranges.Add(span); });
+  range_pairer_.Peek(stop.stop_ns, [&](const RangeSpan& span) {
+    ranges.Add(span);
+    if (ranges.full()) take(&ranges);
+  });
   take(&api);
   take(&ranges);
   for (const auto& [number, device] : devices_) own.lost += device.assembler.lost_parts();
@@ -251,16 +254,16 @@ uint64_t Session::bad() const {
 }
 
 uint32_t Session::Intern(std::string_view text) {
-  std::string value(text.substr(0, kMaxStringBytes));
-  if (value.empty()) return 0;
-  const auto found = strings_.find(value);
+  text = text.substr(0, kMaxStringBytes);
+  if (text.empty()) return 0;
+  const auto found = strings_.find(text);
   if (found != strings_.end()) return found->second;
   if (strings_.size() >= kMaxStrings) return 0;
   const auto id = static_cast<uint32_t>(strings_.size() + 1);
   new_strings_.mutable_strings()->add_id(id);
-  new_strings_.mutable_strings()->add_value(value);
-  new_string_bytes_ += value.size();
-  strings_.emplace(std::move(value), id);
+  new_strings_.mutable_strings()->add_value(std::string(text));
+  new_string_bytes_ += text.size();
+  strings_.emplace(text, id);
   if (begun_ && new_string_bytes_ >= kMaxTableBytes) SendTables();
   return id;
 }

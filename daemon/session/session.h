@@ -9,10 +9,12 @@
 #define DAEMON_SESSION_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -100,6 +102,11 @@ class Session : public EventHandler {
   void OnEventCost(const EventCost& cost) override { event_costs_.push_back(cost); }
 
  private:
+  // Finds a text without a copy of it.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
   // Everything collected for one device.
   struct Device {
     explicit Device(const proto::Device& device);
@@ -130,7 +137,7 @@ class Session : public EventHandler {
   std::vector<proto::Probe> probes_;
   std::vector<proto::Device> devices_before_begin_;
 
-  std::unordered_map<std::string, uint32_t> strings_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
   proto::Packet new_strings_;
   size_t new_string_bytes_ = 0;
   proto::Packet new_processes_;

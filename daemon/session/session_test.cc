@@ -216,6 +216,39 @@ TEST_CASE("a process that is attached to may be in the middle of a call and a ra
   CHECK(f.Account().in == f.Account().out + f.Account().bad);
 }
 
+TEST_CASE("more ranges than a packet holds, in progress and over") {
+  constexpr uint32_t kRanges = 3000;
+  Fixture f;
+  const uint32_t name = f.session.Intern("step");
+  for (uint32_t i = 0; i < kRanges; ++i) f.session.OnRangePush({100 + i, 7, 7, name, i});
+  StopInfo stop;
+  stop.stop_ns = 10'000;
+  size_t in_progress = 0;
+  for (const proto::Packet& packet : f.session.Checkpoint(stop, {})) {
+    if (packet.has_ranges()) in_progress += static_cast<size_t>(packet.ranges().open_size());
+  }
+  CHECK(in_progress == kRanges);
+  for (uint32_t i = kRanges; i-- > 0;) f.session.OnRangePop({20'000 - i, 7, 7, i});
+  f.session.Finish(30'000);
+  size_t rows = 0, wrong = 0;
+  for (const auto& packet : f.output.Of(proto::Packet::kRanges)) {
+    const proto::RangeBatch& ranges = packet->ranges();
+    const auto count = static_cast<size_t>(ranges.begin_ns_delta_size());
+    const auto begins = DecodeDeltas<int64_t>(ranges.begin_ns_delta(), count);
+    for (size_t i = 0; i < count; ++i) {
+      const int64_t depth = kRanges - 1 - static_cast<int64_t>(rows + i);
+      wrong += begins[i] != 100 + depth;
+      wrong += begins[i] + static_cast<int64_t>(ranges.duration_ns(static_cast<int>(i))) !=
+               20'000 - depth;
+    }
+    rows += count;
+    CHECK((ranges.mark_size() == 0 && ranges.open_size() == 0));
+  }
+  CHECK((rows == kRanges && wrong == 0));
+  CHECK(f.Account().in == 2 * kRanges);
+  CHECK(f.Account().in == f.Account().out);
+}
+
 TEST_CASE("calls that are seen late stay so when what was earlier is reported after it") {
   Fixture f;
   f.session.OnProcessEvent({100, proto::ProcessEvents::KIND_ATTACHED, 7, 7, 0});

@@ -29,7 +29,7 @@ RangeSpan OpenRange(const RangePush& push, int64_t now_ns) {
 // Calls in progress in the process' threads may have begun before they were recorded.
 template <typename Threads>
 void ForgetBirths(uint32_t pid, Threads* threads) {
-  for (auto& [id, thread] : *threads) {
+  for (auto& [id, thread] : threads->values()) {
     if (id.pid == pid && thread.unseen_below == 0) {
       thread.unseen_below = std::numeric_limits<decltype(thread.unseen_below)>::max();
     }
@@ -87,27 +87,28 @@ bool ApiPairer::End(const ApiEnd& event, int64_t since_ns) {
 void ApiPairer::SeenLate(uint32_t pid) { ForgetBirths(pid, &threads_); }
 
 void ApiPairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
-  const auto found = threads_.find({pid, tid});
-  if (found == threads_.end()) return;
-  EmitAll(&found->second, now_ns);
-  threads_.erase(found);
+  Thread* thread = threads_.Find({pid, tid});
+  if (thread == nullptr) return;
+  EmitAll(thread, now_ns);
+  threads_.Erase({pid, tid});
 }
 
 void ApiPairer::CloseProcess(uint32_t pid, int64_t now_ns) {
-  for (auto entry = threads_.begin(); entry != threads_.end();) {
-    const bool of_it = entry->first.pid == pid;
-    if (of_it) EmitAll(&entry->second, now_ns);
-    entry = of_it ? threads_.erase(entry) : std::next(entry);
-  }
+  threads_.EraseIf([&](const ThreadId& id, Thread* thread) {
+    if (id.pid == pid) EmitAll(thread, now_ns);
+    return id.pid == pid;
+  });
 }
 
 void ApiPairer::CloseAll(int64_t now_ns) {
-  for (auto& [id, thread] : threads_) EmitAll(&thread, now_ns);
-  threads_.clear();
+  threads_.EraseIf([&](const ThreadId&, Thread* thread) {
+    EmitAll(thread, now_ns);
+    return true;
+  });
 }
 
 void ApiPairer::Peek(int64_t now_ns, const Emit& emit) const {
-  for (const auto& [id, thread] : threads_) {
+  for (const auto& [id, thread] : threads_.values()) {
     for (const ApiSpan& span : thread.spans) emit(AsOfNow(span, now_ns));
   }
 }
@@ -161,27 +162,28 @@ void RangePairer::Mark(const RangePush& event) {
 void RangePairer::SeenLate(uint32_t pid) { ForgetBirths(pid, &threads_); }
 
 void RangePairer::Close(uint32_t pid, uint32_t tid, int64_t now_ns) {
-  const auto found = threads_.find({pid, tid});
-  if (found == threads_.end()) return;
-  EmitOpen(&found->second.stack, 0, now_ns);
-  threads_.erase(found);
+  Thread* thread = threads_.Find({pid, tid});
+  if (thread == nullptr) return;
+  EmitOpen(&thread->stack, 0, now_ns);
+  threads_.Erase({pid, tid});
 }
 
 void RangePairer::CloseProcess(uint32_t pid, int64_t now_ns) {
-  for (auto entry = threads_.begin(); entry != threads_.end();) {
-    const bool of_it = entry->first.pid == pid;
-    if (of_it) EmitOpen(&entry->second.stack, 0, now_ns);
-    entry = of_it ? threads_.erase(entry) : std::next(entry);
-  }
+  threads_.EraseIf([&](const ThreadId& id, Thread* thread) {
+    if (id.pid == pid) EmitOpen(&thread->stack, 0, now_ns);
+    return id.pid == pid;
+  });
 }
 
 void RangePairer::CloseAll(int64_t now_ns) {
-  for (auto& [id, thread] : threads_) EmitOpen(&thread.stack, 0, now_ns);
-  threads_.clear();
+  threads_.EraseIf([&](const ThreadId&, Thread* thread) {
+    EmitOpen(&thread->stack, 0, now_ns);
+    return true;
+  });
 }
 
 void RangePairer::Peek(int64_t now_ns, const Emit& emit) const {
-  for (const auto& [id, thread] : threads_) {
+  for (const auto& [id, thread] : threads_.values()) {
     for (const RangePush& push : thread.stack) emit(OpenRange(push, now_ns));
   }
 }

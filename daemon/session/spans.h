@@ -11,8 +11,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/sources/common/events.h"
@@ -28,6 +30,46 @@ struct ThreadIdHash {
   size_t operator()(const ThreadId& id) const {
     return std::hash<uint64_t>()(uint64_t{id.pid} << 32 | id.tid);
   }
+};
+
+// A value for each thread. Consecutive events are usually of the same thread.
+template <typename Value>
+class ByThread {
+ public:
+  using Values = std::unordered_map<ThreadId, Value, ThreadIdHash>;
+
+  Value& operator[](const ThreadId& id) {
+    if (last_ == nullptr || !(last_id_ == id)) {
+      last_ = &values_[id];
+      last_id_ = id;
+    }
+    return *last_;
+  }
+  void Add(const ThreadId& id, Value value) { values_.try_emplace(id, std::move(value)); }
+  // Returns nullptr if the thread has none.
+  Value* Find(const ThreadId& id) {
+    const auto found = values_.find(id);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  // Erases the threads for which erase(id, value) returns true.
+  template <typename Erase>
+  void EraseIf(const Erase& erase) {
+    last_ = nullptr;
+    for (auto entry = values_.begin(); entry != values_.end();) {
+      entry = erase(entry->first, &entry->second) ? values_.erase(entry) : std::next(entry);
+    }
+  }
+  void Erase(const ThreadId& id) {
+    last_ = nullptr;
+    values_.erase(id);
+  }
+  Values& values() { return values_; }
+  const Values& values() const { return values_; }
+
+ private:
+  Values values_;
+  ThreadId last_id_;
+  Value* last_ = nullptr;  // of last_id_; nullptr: not known
 };
 
 struct ApiSpan {
@@ -60,7 +102,7 @@ class ApiPairer {
   // and none can have begun before that time.
   bool End(const ApiEnd& event, int64_t since_ns);
   // The thread is recorded from its first instruction on.
-  void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
+  void Born(uint32_t pid, uint32_t tid) { threads_.Add({pid, tid}, Thread{{}, 0}); }
   // The calls of this process are recorded only from now on, although the process was recorded from
   // its first instruction on.
   void SeenLate(uint32_t pid);
@@ -83,7 +125,7 @@ class ApiPairer {
   void EmitAll(Thread* thread, int64_t now_ns);
 
   Emit emit_;
-  std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
+  ByThread<Thread> threads_;
 };
 
 // Pairs user ranges, which are nested within a thread and identified by their depth.
@@ -100,7 +142,7 @@ class RangePairer {
   void Mark(const RangePush& event);
   // The thread is recorded from its first instruction on. This must not be called for the first
   // thread of a forked process, which inherits the ranges of its parent.
-  void Born(uint32_t pid, uint32_t tid) { threads_.try_emplace({pid, tid}, Thread{{}, 0}); }
+  void Born(uint32_t pid, uint32_t tid) { threads_.Add({pid, tid}, Thread{{}, 0}); }
   void SeenLate(uint32_t pid);
   void Close(uint32_t pid, uint32_t tid, int64_t now_ns);
   void CloseProcess(uint32_t pid, int64_t now_ns);
@@ -117,7 +159,7 @@ class RangePairer {
   void EmitOpen(std::vector<RangePush>* stack, uint32_t depth, int64_t now_ns);
 
   Emit emit_;
-  std::unordered_map<ThreadId, Thread, ThreadIdHash> threads_;
+  ByThread<Thread> threads_;
 };
 
 }  // namespace acceltrace::daemon

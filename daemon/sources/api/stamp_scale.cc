@@ -87,11 +87,15 @@ uint64_t StampScale::Departure(uint64_t tsc, int64_t ns) {
   return departure;
 }
 
-int64_t StampScale::Search(uint64_t stamp) const {
+int64_t StampScale::Search(uint64_t stamp) {
   size_t at = newest_;
   for (size_t i = 1; i < count_; ++i) {
+    const uint64_t end = lines_[at].tsc;
     at = (at + kLines - 1) % kLines;
-    if (lines_[at].tsc <= stamp) break;
+    if (lines_[at].tsc > stamp) continue;
+    found_ = lines_[at];
+    found_ticks_ = end - found_.tsc;
+    break;
   }
   return At(lines_[at], stamp);
 }

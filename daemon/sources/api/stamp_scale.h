@@ -32,8 +32,9 @@ class StampScale {
   void Add(const Mark& mark);
 
   // Rounds down, so that the order of stamps is kept.
-  int64_t ToNs(uint64_t stamp) const {
-    return last_.tsc <= stamp || count_ <= 1 ? At(last_, stamp) : Search(stamp);
+  int64_t ToNs(uint64_t stamp) {
+    if (last_.tsc <= stamp || count_ <= 1) return At(last_, stamp);
+    return stamp - found_.tsc < found_ticks_ ? At(found_, stamp) : Search(stamp);
   }
 
   // Returns the duration of a number of ticks by the last line; 0 before the second mark.
@@ -60,11 +61,14 @@ class StampScale {
     return line.ns + static_cast<int64_t>(
                          static_cast<__int128>(ticks) * static_cast<int64_t>(line.rate) >> 32);
   }
-  int64_t Search(uint64_t stamp) const;
+  int64_t Search(uint64_t stamp);
   uint64_t Departure(uint64_t tsc, int64_t ns);
 
   std::array<Line, kLines> lines_;
   Line last_;  // a copy of lines_[newest_], for speed
+  // Likewise, the line that was found last, and its length: consecutive stamps are on one line.
+  Line found_;
+  uint64_t found_ticks_ = 0;
   size_t newest_ = 0, count_ = 0;
   uint64_t marked_tsc_ = 0, last_stamp_ = 0;
   int64_t marked_ns_ = 0;

@@ -116,7 +116,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (size_t i = 0; i < count; ++i) {
         axl_host_record record;
         memcpy(&record, &some[i], sizeof(record));
-        (void)ReadDriverRecord(record, 0, sane * 10'000u);
+        DriverRecord read;
+        (void)ReadDriverRecord(record, 0, sane * 10'000u, &read);
       }
       intake.Handle(some, count);
     });

@@ -23,8 +23,8 @@ uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_
   return known_ns + static_cast<uint64_t>(distance_ns);
 }
 
-act_job ToJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz) {
-  act_job job = {};
+void ReadJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz, act_job* to) {
+  act_job& job = *to;
   job.h.time_ns = ToNs(from.h.time, from.anchor, from.anchor_ns, stamp_khz);
   job.h.pid = from.pid;
   job.h.tid = from.tid;
@@ -42,11 +42,10 @@ act_job ToJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz)
   job.doorbell_ns = from.doorbell_ns;
   job.submit_end_ns = ToNs(from.submit_end, from.doorbell, from.doorbell_ns, stamp_khz);
   job.irq_ns = ToNs(from.irq, from.anchor, from.anchor_ns, stamp_khz);
-  return job;
 }
 
-act_wake ToWake(const axl_rec_host_wait& from, uint32_t device) {
-  act_wake wake = {};
+void ReadWait(const axl_rec_host_wait& from, uint32_t device, act_wake* to) {
+  act_wake& wake = *to;
   wake.h.time_ns = from.h.time;
   wake.h.pid = from.pid;
   wake.h.tid = from.tid;
@@ -60,29 +59,27 @@ act_wake ToWake(const axl_rec_host_wait& from, uint32_t device) {
   wake.correlation = from.correlation;
   wake.wait_correlation = from.wait_correlation;
   wake.wait_ns = from.wait_ns;
-  return wake;
 }
 
 }  // namespace
 
-std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& in_ring, uint32_t device,
-                                             uint32_t stamp_khz) {
+bool ReadDriverRecord(const axl_host_record& in_ring, uint32_t device, uint32_t stamp_khz,
+                      DriverRecord* read) {
   axl_host_record record;
   std::memcpy(&record, &in_ring, sizeof(record));
-  if (record.h.queue >= AXL_MAX_QUEUES || record.h.context >= AXL_MAX_CONTEXTS) return {};
-  DriverRecord read;
-  read.context = record.h.context;
+  if (record.h.queue >= AXL_MAX_QUEUES || record.h.context >= AXL_MAX_CONTEXTS) return false;
+  read->context = record.h.context;
   switch (record.h.type) {
     case AXL_REC_HOST_JOB:
-      read.kind = DriverRecord::Kind::kJob;
-      read.job = ToJob(record.host_job, device, stamp_khz);
-      return read;
+      read->kind = DriverRecord::Kind::kJob;
+      ReadJob(record.host_job, device, stamp_khz, &read->job);
+      return true;
     case AXL_REC_HOST_WAIT:
-      read.kind = DriverRecord::Kind::kWait;
-      read.wake = ToWake(record.host_wait, device);
-      return read;
+      read->kind = DriverRecord::Kind::kWait;
+      ReadWait(record.host_wait, device, &read->wake);
+      return true;
     default:
-      return {};
+      return false;
   }
 }
 

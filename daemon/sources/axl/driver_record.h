@@ -5,7 +5,6 @@
 #define DAEMON_SOURCES_AXL_DRIVER_RECORD_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "daemon/bpf/records.h"
 #include "kmod/uapi/axl.h"
@@ -20,10 +19,11 @@ struct DriverRecord {
   act_job job = {};
   act_wake wake = {};
 };
-// Returns nullopt for an unknown type, or for a queue or context that no device has. `stamp_khz` is
-// that of the ring's header.
-std::optional<DriverRecord> ReadDriverRecord(const axl_host_record& record, uint32_t device,
-                                             uint32_t stamp_khz);
+// Returns false for an unknown type, or for a queue or context that no device has. `stamp_khz` is
+// that of the ring's header. Writes all of the part of `read` that `kind` selects, but nothing of
+// the other one: there is a record for each job.
+bool ReadDriverRecord(const axl_host_record& record, uint32_t device, uint32_t stamp_khz,
+                      DriverRecord* read);
 
 }  // namespace acceltrace::daemon
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/sources/axl/driver_record.h"
 
+#include <optional>
+
 #include "tests/catch.h"
 
 namespace acceltrace::daemon {
@@ -33,8 +35,15 @@ axl_host_record Job() {
   return record;
 }
 
+std::optional<DriverRecord> Read(const axl_host_record& record, uint32_t device,
+                                 uint32_t stamp_khz) {
+  DriverRecord read;
+  if (!ReadDriverRecord(record, device, stamp_khz, &read)) return {};
+  return read;
+}
+
 TEST_CASE("stamps of a job become times by the ones beside them that are known") {
-  const auto read = ReadDriverRecord(Job(), 4, kKhz);
+  const auto read = Read(Job(), 4, kKhz);
   REQUIRE(read);
   CHECK(read->kind == DriverRecord::Kind::kJob);
   CHECK(read->context == 2);
@@ -51,7 +60,7 @@ TEST_CASE("without a TSC stamps are times") {
   axl_host_record record = Job();
   record.host_job.doorbell = record.host_job.doorbell_ns = 1'400;
   record.host_job.anchor = record.host_job.anchor_ns = 8'000;
-  const auto read = ReadDriverRecord(record, 0, 0);
+  const auto read = Read(record, 0, 0);
   REQUIRE(read);
   CHECK(read->job.submit_ns == 1'000);
   CHECK(read->job.irq_ns == 8'800);
@@ -63,7 +72,7 @@ TEST_CASE("what was not known stays unknown") {
   axl_rec_host_job& job = record.host_job;
   job.h.time = job.submit = job.doorbell = job.submit_end = job.doorbell_ns = job.irq = 0;
   job.status = 0xffffffff;
-  const auto read = ReadDriverRecord(record, 0, kKhz);
+  const auto read = Read(record, 0, kKhz);
   REQUIRE(read);
   CHECK(read->job.submit_ns == 0);
   CHECK(read->job.submit_end_ns == 0);
@@ -75,13 +84,13 @@ TEST_CASE("what was not known stays unknown") {
 TEST_CASE("records of no known type, queue or context are refused") {
   axl_host_record record = Job();
   record.h.type = AXL_REC_CMD;
-  CHECK(!ReadDriverRecord(record, 0, kKhz));
+  CHECK(!Read(record, 0, kKhz));
   record = Job();
   record.h.queue = AXL_MAX_QUEUES;
-  CHECK(!ReadDriverRecord(record, 0, kKhz));
+  CHECK(!Read(record, 0, kKhz));
   record = Job();
   record.h.context = AXL_MAX_CONTEXTS;
-  CHECK(!ReadDriverRecord(record, 0, kKhz));
+  CHECK(!Read(record, 0, kKhz));
 }
 
 TEST_CASE("a wait is read as it is") {
@@ -94,7 +103,7 @@ TEST_CASE("a wait is read as it is") {
   wait.job = 42;
   wait.status = 0xffffffff;
   wait.tid = 78;
-  const auto read = ReadDriverRecord(record, 4, kKhz);
+  const auto read = Read(record, 4, kKhz);
   REQUIRE(read);
   CHECK(read->kind == DriverRecord::Kind::kWait);
   CHECK(read->wake.h.time_ns == 900);

@@ -91,14 +91,13 @@ void DriverSource::HandleJob(const act_job& job, uint32_t context) {
 }
 
 void DriverSource::Handle(const axl_host_record& record) {
-  const auto read = ReadDriverRecord(record, device_->number(), ring_.stamp_khz);
-  if (!read) {
+  if (!ReadDriverRecord(record, device_->number(), ring_.stamp_khz, &read_)) {
     ++bad_;
-  } else if (read->kind == DriverRecord::Kind::kJob) {
-    HandleJob(read->job, read->context);
-  } else if (IsWanted(read->wake.wait_correlation)) {
+  } else if (read_.kind == DriverRecord::Kind::kJob) {
+    HandleJob(read_.job, read_.context);
+  } else if (IsWanted(read_.wake.wait_correlation)) {
     ++num_waits_;
-    waits_.Append(read->wake);
+    waits_.Append(read_.wake);
     if (waits_.full()) Send(&waits_);
   } else {
     ++foreign_;

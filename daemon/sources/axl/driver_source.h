@@ -60,6 +60,7 @@ class DriverSource : public Source {
   std::optional<RingReader> reader_;
   uint64_t mark_ = 0;
   stream::BlockWriter writer_;
+  DriverRecord read_;  // the current one
   HostJobRows jobs_;
   HostWaitRows waits_;
   RingCounts at_start_;
