@@ -80,13 +80,8 @@ FinishedBatch RangeBatch::Take() {
   const Columns& c = *c_;
   const size_t count = rows();
   proto::RangeBatch* ranges = packet().mutable_ranges();
-  // A column of zeros may be absent.
-  const auto put = [count](const auto* from, auto* to) {
-    if (std::any_of(from, from + count, [](auto value) { return value != 0; })) {
-      to->Add(from, from + count);
-    }
-  };
-  ranges->mutable_begin_ns_delta()->Add(c.begin_delta, c.begin_delta + count);
+  const auto put = [count](const auto* from, auto* to) { to->Add(from, from + count); };
+  put(c.begin_delta, ranges->mutable_begin_ns_delta());
   put(c.duration, ranges->mutable_duration_ns());
   put(c.pid, ranges->mutable_pid());
   put(c.tid, ranges->mutable_tid());

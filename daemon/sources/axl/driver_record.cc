@@ -25,6 +25,8 @@ uint64_t ToNs(uint64_t stamp, uint64_t known, uint64_t known_ns, uint32_t stamp_
 
 void ReadJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz, act_job* to) {
   act_job& job = *to;
+  job.h.type = ACT_JOB;
+  job.h.extra = 0;
   job.h.time_ns = ToNs(from.h.time, from.anchor, from.anchor_ns, stamp_khz);
   job.h.pid = from.pid;
   job.h.tid = from.tid;
@@ -46,6 +48,7 @@ void ReadJob(const axl_rec_host_job& from, uint32_t device, uint32_t stamp_khz, 
 
 void ReadWait(const axl_rec_host_wait& from, uint32_t device, act_wake* to) {
   act_wake& wake = *to;
+  wake.h.type = ACT_WAKE;
   wake.h.time_ns = from.h.time;
   wake.h.pid = from.pid;
   wake.h.tid = from.tid;

@@ -294,6 +294,10 @@ inline constexpr std::tuple kCommandColumns = {
 };
 }  // namespace internal
 
+// Columns() has these and eight others: device, four times, first_stall, job_row, op.
+static_assert(std::tuple_size_v<decltype(Commands().Columns())> ==
+              std::tuple_size_v<decltype(internal::kCommandColumns)> + 8);
+
 // Calls each(const CommandColumn<T>&) for every column.
 template <typename Each>
 void EachCommandColumn(const Each& each) {
